@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{Layers, Paths};
-use crate::engine::{Publish, Updated, Worker, WorkerError};
+use crate::engine::{Publish, RunError, Updated, Worker};
 use crate::event::{
     Advice as _, Ask, Event, IndexReport, Outcome, RunEvent, SessionEvent, harmless,
 };
@@ -120,7 +120,7 @@ impl<'a> Work<'a> {
                 }),
             };
             match updated {
-                Err(WorkerError::Index(error)) if error.leaves_index() => Ok(Err(error)),
+                Err(RunError::Index(error)) if error.leaves_index() => Ok(Err(error)),
                 other => other.map(Ok),
             }
         })?;
@@ -150,7 +150,7 @@ impl<'a> Work<'a> {
             Err(IndexError::InUse { .. }) => self.observer.out.remark(
                 "another ragscope has this index open; answering from its last complete state",
             ),
-            Err(error) if !has_documents => return Err(WorkerError::Index(error).into()),
+            Err(error) if !has_documents => return Err(RunError::Index(error).into()),
             Err(error) => {
                 let text = format!("{error}; answering from the last finished index");
                 self.observer
@@ -198,7 +198,7 @@ impl<'a> Work<'a> {
     /// Runs a task of the worker while the observer receives its records.
     pub(super) fn run<T>(
         &mut self,
-        work: impl FnOnce(&mut Worker, Publish<'_>) -> Result<T, WorkerError>,
+        work: impl FnOnce(&mut Worker, Publish<'_>) -> Result<T, RunError>,
     ) -> Result<T, Stopped> {
         let observer = &mut self.observer;
         let result = work(&mut self.worker, &mut |record| observer.observe(&record));

@@ -1,4 +1,4 @@
-//! The errors of a question, a run and a command.
+//! The error of a question, a run and a command.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,8 @@ use crate::index::IndexError;
 use crate::llm::LlmError;
 use crate::probe::ProbeError;
 
-/// The error of a question: it could not be asked, or its run ended early.
+/// The error of a question, which could not be asked or whose run ended early, or of another
+/// operation of the worker.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     #[error("the question is empty")]
@@ -19,7 +20,18 @@ pub enum RunError {
         context_tokens: u32,
     },
     #[error("no corpus is open and preset `{preset}` retrieves from one")]
-    NoCorpus { preset: String },
+    NothingToSearch { preset: String },
+    #[error("no corpus is open")]
+    NoCorpus,
+    /// The answers of the generator had no sentence to measure.
+    #[error("the generator wrote no sentence to calibrate the gate with")]
+    NoSentences,
+    #[error("no linker is enabled")]
+    NoLinker,
+    #[error("the run gave no answer to measure toward")]
+    NothingToMeasure,
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     #[error(transparent)]
     Model(#[from] LlmError),
     #[error(transparent)]
@@ -33,51 +45,15 @@ impl Advice for RunError {
         let advice = match self {
             Self::EmptyQuestion => "type what you want to know",
             Self::QuestionTooLong { .. } => "shorten it, or raise generator.context_tokens",
-            Self::NoCorpus { .. } => "name a folder, or use --preset closed-book",
-            Self::Model(error) => return error.advice(),
-            Self::Probe(error) => return error.advice(),
-            Self::Index(error) => return error.advice(),
-        };
-        Some(advice.into())
-    }
-}
-
-/// The error of an operation of the worker.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkerError {
-    #[error(transparent)]
-    Config(#[from] ConfigError),
-    #[error(transparent)]
-    Model(#[from] LlmError),
-    #[error(transparent)]
-    Index(#[from] IndexError),
-    #[error(transparent)]
-    Run(#[from] RunError),
-    #[error(transparent)]
-    Probe(#[from] ProbeError),
-    #[error("no corpus is open")]
-    NoCorpus,
-    /// The answers of the generator had no sentence to measure.
-    #[error("the generator wrote no sentence to calibrate the gate with")]
-    NoSentences,
-    #[error("no linker is enabled")]
-    NoLinker,
-    #[error("the run gave no answer to measure toward")]
-    NothingToMeasure,
-}
-
-impl Advice for WorkerError {
-    fn advice(&self) -> Option<Cow<'_, str>> {
-        let advice = match self {
-            Self::Config(error) => return error.advice(),
-            Self::Model(error) => return error.advice(),
-            Self::Index(error) => return error.advice(),
-            Self::Run(error) => return error.advice(),
-            Self::Probe(error) => return error.advice(),
+            Self::NothingToSearch { .. } => "name a folder, or use --preset closed-book",
             Self::NoCorpus => "name a folder",
             Self::NoSentences => "ask other questions with --questions FILE",
             Self::NoLinker => "set linker.kind to tokens or sentence",
             Self::NothingToMeasure => "type the right answer",
+            Self::Config(error) => return error.advice(),
+            Self::Model(error) => return error.advice(),
+            Self::Probe(error) => return error.advice(),
+            Self::Index(error) => return error.advice(),
         };
         Some(advice.into())
     }
@@ -95,7 +71,7 @@ mod tests {
             folder: "notes: old".to_owned(),
             what: "vectors: cut short".to_owned(),
         };
-        let error = WorkerError::from(RunError::from(damaged));
+        let error = RunError::from(RunError::from(damaged));
         let advice = "rebuild it with `ragscope index notes: old --rebuild`";
         assert_eq!(
             error.to_problem(),
@@ -108,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_stop_is_found_in_the_error_that_it_caused() {
-        let stops: [WorkerError; 4] = [
+        let stops: [RunError; 4] = [
             LlmError::from(StopError).into(),
             ProbeError::from(StopError).into(),
             RunError::from(IndexError::from(LlmError::from(StopError))).into(),
@@ -119,8 +95,8 @@ mod tests {
             assert_eq!(error.to_problem(), Problem::without_advice("stopped"));
         }
 
-        let others: [WorkerError; 2] = [
-            WorkerError::NoCorpus,
+        let others: [RunError; 2] = [
+            RunError::NoCorpus,
             IndexError::from(CorpusError::Missing {
                 folder: "there".to_owned(),
             })

@@ -2,7 +2,7 @@
 //!
 //! | room | what it holds |
 //! |---|---|
-//! | `error` | the errors of a question, a run and a command |
+//! | `error` | the error of a question, a run and a command |
 //! | `run` | what every stage works with: the values, the tools, the run itself, the gates |
 //! | `stages` | one file per stage, named after it |
 //! | `answer` | the pipeline: [`ask`], a lookup, the writing of the answer |
@@ -21,7 +21,7 @@ mod worker;
 
 pub use crate::methods::ModelCalls;
 pub use answer::{ask, without_marks};
-pub use error::{RunError, WorkerError};
+pub use error::RunError;
 pub use run::{Corpus, Tools, best_first};
 pub use worker::{
     Calibration, Inbox, LINKER_ADVICE, Outbox, ProbeQuestion, Publish, SENTENCE_MODEL, Stamp,

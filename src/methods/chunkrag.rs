@@ -8,6 +8,7 @@
 //! rounding can drop scores that equal it. The best few are kept then.
 
 use super::calls::{JudgementKind, ModelCalls};
+use super::measures::largest_by;
 use crate::config::prompts::PromptName;
 use crate::llm::{LlmError, Prompt};
 
@@ -40,20 +41,11 @@ pub fn find_redundant(
     let mut twins = Vec::with_capacity(count);
 
     for text in 0..count {
-        let nearest = kept
-            .iter()
-            .map(|of| Twin {
-                of: *of,
-                cosine: cosine(text, *of),
-            })
-            .reduce(|best, next| {
-                if next.cosine > best.cosine {
-                    next
-                } else {
-                    best
-                }
-            });
-
+        let twins_of_kept = kept.iter().map(|of| Twin {
+            of: *of,
+            cosine: cosine(text, *of),
+        });
+        let nearest = largest_by(twins_of_kept, |twin| twin.cosine);
         let twin = nearest.filter(|twin| twin.cosine > max_similarity);
         if twin.is_none() {
             kept.push(text);
@@ -88,23 +80,20 @@ pub fn grade(
     let mut grades: Vec<Grades> = vec![[0.0; 3]; texts.len()];
 
     for (judge, (purpose, name)) in judges.into_iter().enumerate() {
-        let prompts: Vec<Prompt> = texts
-            .iter()
-            .zip(&grades)
-            .map(|(text, [base, reflected, _])| {
-                let base = out_of_ten(*base);
-                let reflected = out_of_ten(*reflected);
-                let values = [
-                    ("question", question),
-                    ("passage", *text),
-                    ("rating", base.as_str()),
-                    ("second_rating", reflected.as_str()),
-                ];
-                // The first judge is shown no score, the second one, the third both.
-                calls.prompt(name, &values[..2 + judge])
-            })
-            .collect();
-
+        let prompts = texts.iter().zip(&grades);
+        let prompts = prompts.map(|(text, [base, reflected, _])| {
+            let base = out_of_ten(*base);
+            let reflected = out_of_ten(*reflected);
+            let values = [
+                ("question", question),
+                ("passage", *text),
+                ("rating", base.as_str()),
+                ("second_rating", reflected.as_str()),
+            ];
+            // The first judge is shown no score, the second one, the third both.
+            calls.prompt(name, &values[..2 + judge])
+        });
+        let prompts: Vec<Prompt> = prompts.collect();
         let kind = JudgementKind {
             purpose,
             labels: &GRADES,
@@ -120,11 +109,9 @@ pub fn grade(
 /// Returns the expected grade of a distribution over 0 to 10, in 0..=1.
 fn expected_grade(row: &[f32]) -> f32 {
     let max = (GRADES.len() - 1) as f32;
-    row.iter()
-        .zip(0_u8..)
-        .map(|(share, grade)| share * f32::from(grade) / max)
-        .sum::<f32>()
-        .clamp(0.0, 1.0)
+    let parts = row.iter().zip(0_u8..);
+    let parts = parts.map(|(share, grade)| share * f32::from(grade) / max);
+    parts.sum::<f32>().clamp(0.0, 1.0)
 }
 
 /// Returns a grade as the prompts of the later judges quote it.
@@ -135,11 +122,8 @@ fn out_of_ten(grade: f32) -> String {
 /// Combines the three scores (algorithm 1, line 16): their weighted mean, in 0..=1. The weights sum
 /// to 1.
 pub fn combine(grades: Grades, weights: [f32; 3]) -> f32 {
-    grades
-        .iter()
-        .zip(weights)
-        .map(|(grade, weight)| grade * weight)
-        .sum()
+    let weighted = grades.iter().zip(weights);
+    weighted.map(|(grade, weight)| grade * weight).sum()
 }
 
 /// The dynamic threshold of a set of scores.
@@ -178,10 +162,8 @@ pub struct Kept {
 /// Keeps the scores that reach the threshold (algorithm 1, line 22). If none does, keeps the best
 /// `fallback`, the first among equals.
 pub fn keep(scores: &[f64], threshold: f64, fallback: usize) -> Kept {
-    let kept: Vec<bool> = scores
-        .iter()
-        .map(|score| *score >= threshold - TOLERANCE)
-        .collect();
+    let reaches = |score: &f64| *score >= threshold - TOLERANCE;
+    let kept: Vec<bool> = scores.iter().map(reaches).collect();
     if scores.is_empty() || fallback == 0 || kept.contains(&true) {
         return Kept {
             kept,
@@ -203,10 +185,8 @@ pub fn keep(scores: &[f64], threshold: f64, fallback: usize) -> Kept {
 ///
 /// The paper knows the threshold alone.
 pub fn has_clear(scores: &[f64], clear: f32) -> bool {
-    clear > 0.0
-        && scores
-            .iter()
-            .any(|score| *score >= f64::from(clear) - TOLERANCE)
+    let is_clear = |score: &f64| *score >= f64::from(clear) - TOLERANCE;
+    clear > 0.0 && scores.iter().any(is_clear)
 }
 
 /// Returns the tokens that are this share of those of all texts.

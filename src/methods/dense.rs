@@ -46,10 +46,10 @@ pub struct Dense<'a> {
 }
 
 /// A chunk of the context.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Passage<'a> {
+#[derive(Debug, Clone, PartialEq)]
+pub struct Passage {
     /// Text of the passage on one line.
-    pub text: &'a str,
+    pub text: String,
     /// Approximate length of the text.
     pub tokens: u32,
 }
@@ -124,27 +124,15 @@ pub struct Added {
 
 impl Dense<'_> {
     /// Measures a context (algorithm 1): the answer from it, the answers with one chunk rephrased,
-    /// and how far they agree.
+    /// and how far they agree. Chunks are rephrased up to `count` of them, after what is known of
+    /// fewer.
     ///
     /// # Errors
     /// Failures of the models. A context that cannot be measured is not an error of these, but an
     /// [`Unmeasurable`].
     pub fn measure(
-        self,
-        passages: &[Passage<'_>],
-        rephrasings: &mut Rephrasings,
-    ) -> Result<Result<Measured, Unmeasurable>, LlmError> {
-        self.measure_first(passages, passages.len(), rephrasings, None)
-    }
-
-    /// Measures a context by the rephrasings of its first `count` chunks alone, after what is known
-    /// of fewer of them.
-    ///
-    /// # Errors
-    /// As [`Self::measure`].
-    pub fn measure_first(
         mut self,
-        passages: &[Passage<'_>],
+        passages: &[Passage],
         count: usize,
         rephrasings: &mut Rephrasings,
         known: Option<&Measured>,
@@ -208,49 +196,41 @@ impl Dense<'_> {
     /// Failures of the models.
     pub fn classify(
         mut self,
-        passages: &[Passage<'_>],
+        passages: &[Passage],
         measured: &Measured,
     ) -> Result<Vec<Classified>, LlmError> {
-        let uncertain: Vec<usize> = (0..passages.len())
-            .filter(|at| measured.is_certain_of(*at) == Some(false))
-            .collect();
-        let without_one: Vec<Vec<&str>> = uncertain
-            .iter()
-            .map(|left_out| {
-                let mut context: Vec<&str> = passages.iter().map(|passage| passage.text).collect();
-                context.remove(*left_out);
-                context
-            })
-            .collect();
-        let answers: Vec<String> = self
-            .answers("without a chunk", &without_one)?
-            .into_iter()
-            .map(Option::unwrap_or_default)
-            .collect();
-
+        let is_uncertain = |at: &usize| measured.is_certain_of(*at) == Some(false);
+        let uncertain: Vec<usize> = (0..passages.len()).filter(is_uncertain).collect();
+        let without_one = uncertain.iter().map(|left_out| {
+            let mut context = texts(passages);
+            context.remove(*left_out);
+            context
+        });
+        let without_one: Vec<Vec<&str>> = without_one.collect();
+        let answers = self.answers("without a chunk", &without_one)?.into_iter();
+        let answers: Vec<String> = answers.map(Option::unwrap_or_default).collect();
         let others: Vec<&str> = answers.iter().map(String::as_str).collect();
         let agreements =
             Agreement::with_first(self.calls, self.question, &measured.replies[0], &others)?;
 
-        let mut classified: Vec<Classified> = (0..passages.len())
-            .map(|at| Classified {
-                class: if measured.is_certain_of(at).is_some() {
-                    ChunkClass::Certain
-                } else {
-                    ChunkClass::Unmeasured
-                },
-                without: None,
-                agreement: None,
-            })
-            .collect();
-        for ((at, without), agreement) in uncertain.into_iter().zip(answers).zip(agreements) {
-            classified[at] = Classified {
-                class: class_of(agreement),
-                without: Some(without),
-                agreement: Some(agreement),
+        let mut answered = answers.into_iter().zip(agreements);
+        let classified = (0..passages.len()).map(|at| {
+            let answered = if is_uncertain(&at) {
+                answered.next()
+            } else {
+                None
             };
-        }
-        Ok(classified)
+            Classified {
+                class: match (measured.is_certain_of(at), &answered) {
+                    (None, _) => ChunkClass::Unmeasured,
+                    (Some(_), None) => ChunkClass::Certain,
+                    (Some(_), Some((_, agreement))) => class_of(*agreement),
+                },
+                agreement: answered.as_ref().map(|(_, agreement)| *agreement),
+                without: answered.map(|(without, _)| without),
+            }
+        });
+        Ok(classified.collect())
     }
 
     /// Rephrases each chunk (equation 3); chunks that `known` holds are not rephrased again.
@@ -260,51 +240,46 @@ impl Dense<'_> {
     /// then given up.
     fn rephrase(
         &mut self,
-        passages: &[Passage<'_>],
+        passages: &[Passage],
         known: &mut Rephrasings,
     ) -> Result<Vec<Rephrased>, LlmError> {
-        let mut open: Vec<Passage<'_>> = Vec::new();
+        let mut open: Vec<&Passage> = Vec::new();
         for passage in passages {
-            let is_known = known.0.contains_key(passage.text);
+            let is_known = known.0.contains_key(&passage.text);
             if !is_known && !open.iter().any(|other| other.text == passage.text) {
-                open.push(*passage);
+                open.push(passage);
             }
         }
 
         for attempt in 1..=ATTEMPTS {
             let decoding = self.rephrasing(attempt, &open);
-            let prompts: Vec<Prompt> = open
-                .iter()
-                .map(|passage| {
-                    self.calls
-                        .prompt(PromptName::Rephrase, &[("text", passage.text)])
-                })
-                .collect();
+            let prompts = open.iter().map(|passage| {
+                let values = [("text", passage.text.as_str())];
+                self.calls.prompt(PromptName::Rephrase, &values)
+            });
+            let prompts: Vec<Prompt> = prompts.collect();
             let written = each_that_fits(&prompts, |prompts| {
                 self.calls.complete("rephrase", prompts, &decoding)
             })?;
 
             let checked = self.check(&open, written, attempt)?;
             for (passage, rephrased) in open.iter().zip(checked) {
-                known.0.insert(passage.text.to_owned(), rephrased);
+                known.0.insert(passage.text.clone(), rephrased);
             }
             open.retain(|passage| {
-                let rephrased = known.0.get(passage.text);
+                let rephrased = known.0.get(&passage.text);
                 rephrased.is_none_or(|rephrased| rephrased.text.is_err())
             });
             if open.is_empty() {
                 break;
             }
         }
-
-        Ok(passages
-            .iter()
-            .filter_map(|passage| known.0.get(passage.text).cloned())
-            .collect())
+        let rephrased = passages.iter().filter_map(|one| known.0.get(&one.text));
+        Ok(rephrased.cloned().collect())
     }
 
     /// Decoding of an attempt at rephrasing: the first is greedy, the second sampled.
-    fn rephrasing(&self, attempt: u32, passages: &[Passage<'_>]) -> Decoding {
+    fn rephrasing(&self, attempt: u32, passages: &[&Passage]) -> Decoding {
         let longest = passages.iter().map(|passage| passage.tokens).max();
         let temperature = if attempt == 1 { 0.0 } else { RETRY_TEMPERATURE };
         let max_tokens = longest.unwrap_or(0) * 2 + SPARE_TOKENS;
@@ -318,41 +293,36 @@ impl Dense<'_> {
     /// Checks which rephrasings keep the meaning of their chunk in other words.
     fn check(
         &mut self,
-        passages: &[Passage<'_>],
+        passages: &[&Passage],
         written: Vec<Option<Completion>>,
         attempt: u32,
     ) -> Result<Vec<Rephrased>, LlmError> {
-        let mut checked: Vec<Rephrased> = passages
-            .iter()
-            .zip(written)
-            .map(|(passage, written)| Rephrased {
-                text: in_other_words(passage, written),
-                attempts: attempt,
-                judged: None,
-            })
-            .collect();
+        let written = passages.iter().zip(written);
+        let checked = written.map(|(passage, written)| Rephrased {
+            text: in_other_words(passage, written),
+            attempts: attempt,
+            judged: None,
+        });
+        let mut checked: Vec<Rephrased> = checked.collect();
         let is_enforced = match self.settings.check_rephrasings {
             RephrasingCheck::Off => return Ok(checked),
             RephrasingCheck::Report => false,
             RephrasingCheck::Enforce => true,
         };
 
-        let both_ways: Vec<[(&str, &str); 2]> = passages
-            .iter()
-            .zip(&checked)
-            .filter_map(|(passage, rephrased)| {
-                let text = rephrased.text.as_deref().ok()?;
-                Some([(passage.text, text), (text, passage.text)])
-            })
-            .collect();
+        let both_ways = passages.iter().zip(&checked);
+        let both_ways = both_ways.filter_map(|(passage, rephrased)| {
+            let own = passage.text.as_str();
+            let text = rephrased.text.as_deref().ok()?;
+            Some([(own, text), (text, own)])
+        });
+        let both_ways: Vec<[(&str, &str); 2]> = both_ways.collect();
         let judged = each_that_fits(&both_ways, |pairs| {
             let judged = self.calls.entail(self.question, pairs.as_flattened())?;
             Ok(judged.as_chunks::<2>().0.to_vec())
         })?;
 
-        let written = checked
-            .iter_mut()
-            .filter(|rephrased| rephrased.text.is_ok());
+        let written = checked.iter_mut().filter(|one| one.text.is_ok());
         for (rephrased, judged) in written.zip(judged) {
             rephrased.judged = judged;
             match judged {
@@ -371,39 +341,42 @@ impl Dense<'_> {
         purpose: &str,
         contexts: &[Vec<&str>],
     ) -> Result<Vec<Option<String>>, LlmError> {
-        let prompts: Vec<Prompt> = contexts
-            .iter()
-            .map(|texts| {
-                let question = ("question", self.question);
-                if texts.is_empty() {
-                    return self.calls.prompt(PromptName::QaClosed, &[question]);
-                }
-                let context = context_lines(texts).join("\n");
-                self.calls
-                    .prompt(PromptName::QaShort, &[("context", &context), question])
-            })
-            .collect();
+        let prompts = contexts.iter().map(|texts| {
+            let question = ("question", self.question);
+            if texts.is_empty() {
+                return self.calls.prompt(PromptName::QaClosed, &[question]);
+            }
+            let context = context_lines(texts).join("\n");
+            let values = [("context", context.as_str()), question];
+            self.calls.prompt(PromptName::QaShort, &values)
+        });
+        let prompts: Vec<Prompt> = prompts.collect();
 
         // Section 4.1: greedy decoding, so that only the wording of the context varies.
         let decoding = Decoding::greedy(ANSWER_TOKENS, self.seed);
         let completions = each_that_fits(&prompts, |prompts| {
             self.calls.complete(purpose, prompts, &decoding)
         })?;
-        Ok(completions
-            .into_iter()
-            .map(|completion| Some(completion?.text.trim().to_owned()))
-            .collect())
+        let answers = completions.into_iter();
+        let answers = answers.map(|one| Some(one?.text.trim().to_owned()));
+        Ok(answers.collect())
     }
+}
+
+/// Returns the texts of a context.
+fn texts(passages: &[Passage]) -> Vec<&str> {
+    let texts = passages.iter().map(|passage| passage.text.as_str());
+    texts.collect()
 }
 
 /// Returns the contexts of equation 4, C0 the context itself and C_i with chunk i rephrased from
 /// chunk `first` on, and the places of the chunks that were.
 fn vary_contexts<'a>(
-    passages: &[Passage<'a>],
+    passages: &'a [Passage],
     rephrased: &'a [Rephrased],
     first: usize,
 ) -> (Vec<Vec<&'a str>>, Vec<usize>) {
-    let original: Vec<&str> = passages.iter().map(|passage| passage.text).collect();
+    let original = texts(passages);
     let mut contexts = vec![original.clone()];
     let mut varied = Vec::new();
 
@@ -443,14 +416,11 @@ impl Measured {
 }
 
 /// Returns the rephrasing of a passage unless it is missing, empty or in the passage's own words.
-fn in_other_words(
-    passage: &Passage<'_>,
-    written: Option<Completion>,
-) -> Result<String, VariantFault> {
+fn in_other_words(passage: &Passage, written: Option<Completion>) -> Result<String, VariantFault> {
     let text = written.ok_or(VariantFault::TooLong)?.text.trim().to_owned();
     if text.is_empty() {
         Err(VariantFault::Empty)
-    } else if Meaning::new(&text) == Meaning::new(passage.text) {
+    } else if Meaning::new(&text) == Meaning::new(&passage.text) {
         Err(VariantFault::SameWords)
     } else {
         Ok(text)
@@ -512,20 +482,18 @@ pub fn change(
     refill: RefillKind,
     mut nearest: impl FnMut(usize, &[usize]) -> Option<(usize, f32)>,
 ) -> Change {
+    let of_class = |class| (0..classes.len()).filter(move |at| Some(classes[*at]) == class);
     let mut change = Change {
-        dropped: (0..classes.len())
-            .filter(|at| classes[*at] == ChunkClass::Unnecessary)
-            .collect(),
+        dropped: of_class(Some(ChunkClass::Unnecessary)).collect(),
         added: Vec::new(),
     };
-
     let refilled = match refill {
         RefillKind::Off => None,
         RefillKind::Necessary => Some(ChunkClass::Necessary),
         RefillKind::Certain => Some(ChunkClass::Certain),
     };
     let mut taken = Vec::new();
-    for beside in (0..classes.len()).filter(|at| Some(classes[*at]) == refilled) {
+    for beside in of_class(refilled) {
         if let Some((candidate, cosine)) = nearest(beside, &taken) {
             taken.push(candidate);
             change.added.push(Added {

@@ -64,10 +64,8 @@ pub fn information_needs<T: Tap + ?Sized>(
     sentence: &[Token],
 ) -> Result<Vec<InformationNeed>, LlmError> {
     let words = query::words(sentence);
-    let before: Vec<&str> = confirmed
-        .iter()
-        .flat_map(|text| text.split_whitespace())
-        .collect();
+    let before = confirmed.iter().flat_map(|text| text.split_whitespace());
+    let before: Vec<&str> = before.collect();
     let sentence: Vec<&str> = words.iter().map(|word| word.text.as_str()).collect();
     let written = [before.as_slice(), &sentence].concat();
     let rows = attention(model, &written)?;
@@ -75,41 +73,33 @@ pub fn information_needs<T: Tap + ?Sized>(
     let language = language(&written.join(" "));
     let entropies: Vec<f64> = words.iter().map(|word| f64::from(word.entropy)).collect();
     let values = needs(&entropies, &rows, before.len());
-    Ok(words
-        .into_iter()
-        .zip(values)
-        .map(|(word, value)| {
-            let is_content = query::is_content(&word.text, language);
-            InformationNeed {
-                word: word.text,
-                value: if is_content { value as f32 } else { 0.0 },
-            }
-        })
-        .collect())
+    let needs = words.into_iter().zip(values).map(|(word, value)| {
+        let is_content = query::is_content(&word.text, language);
+        InformationNeed {
+            word: word.text,
+            value: if is_content { value as f32 } else { 0.0 },
+        }
+    });
+    Ok(needs.collect())
 }
 
 /// Returns the need of each word of a sentence from the entropies of its words and the attention
 /// between the words of the text, of which word `first` is the sentence's first.
 fn needs(entropies: &[f64], rows: &[Vec<f32>], first: usize) -> Vec<f64> {
-    let largest: Vec<f64> = (0..entropies.len())
-        .map(|at| {
-            let later = rows.iter().skip(first + at);
-            let of_later = later.filter_map(|row| row.get(first + at));
-            f64::from(of_later.copied().fold(0.0, f32::max))
-        })
-        .collect();
-
+    let largest = (first..first + entropies.len()).map(|at| {
+        let of_later = rows.iter().skip(at).filter_map(|row| row.get(at));
+        f64::from(of_later.copied().fold(0.0, f32::max))
+    });
+    let largest: Vec<f64> = largest.collect();
     let sum: f64 = largest.iter().sum();
     if sum <= 0.0 {
         return vec![0.0; entropies.len()];
     }
 
     let count = entropies.len() as f64;
-    largest
-        .iter()
-        .zip(entropies)
-        .map(|(attention, entropy)| attention / sum * count * entropy)
-        .collect()
+    let needs = largest.iter().zip(entropies);
+    let needs = needs.map(|(attention, entropy)| attention / sum * count * entropy);
+    needs.collect()
 }
 
 /// Returns the query of an uncertain sentence (section 3.2): of the question, the confirmed
@@ -131,38 +121,27 @@ pub fn attended_words<T: Tap + ?Sized>(
         return Ok(WrittenQuery::from_text(question, WordOrigin::Question));
     };
 
-    let asked = question
-        .split_whitespace()
-        .map(|word| (word, WordOrigin::Question));
     let before = confirmed.iter().flat_map(|text| text.split_whitespace());
     let begun = needs[..in_need].iter().map(|need| need.word.as_str());
-    let earlier: Vec<(&str, WordOrigin)> = asked
-        .chain(before.chain(begun).map(|word| (word, WordOrigin::Sentence)))
-        .collect();
-    let words: Vec<&str> = earlier
-        .iter()
-        .map(|(word, _)| *word)
-        .chain([needs[in_need].word.as_str()])
-        .collect();
+    let mut words: Vec<&str> = question.split_whitespace().collect();
+    let mut origins = vec![WordOrigin::Question; words.len()];
+    words.extend(before.chain(begun));
+    origins.resize(words.len(), WordOrigin::Sentence);
+    words.push(&needs[in_need].word);
     let rows = attention(model, &words)?;
     let attended = rows.last().map(Vec::as_slice).unwrap_or_default();
 
     let language = language(question);
-    let mut content: Vec<(usize, f32)> = attended
-        .iter()
-        .copied()
-        .enumerate()
-        .take(earlier.len())
-        .filter(|(at, _)| query::is_content(earlier[*at].0, language))
-        .collect();
+    let content = attended.iter().copied().enumerate().take(origins.len());
+    let content = content.filter(|(at, _)| query::is_content(words[*at], language));
+    let mut content: Vec<(usize, f32)> = content.collect();
     content.sort_by(|a, b| b.1.total_cmp(&a.1));
     content.truncate(QUERY_WORDS);
     content.sort_by_key(|(at, _)| *at);
 
     let mut written = WrittenQuery::default();
     for (at, _) in content {
-        let (word, origin) = earlier[at];
-        written.push_new(&[query::trim(word)], origin);
+        written.push_new(&[query::trim(words[at])], origins[at]);
     }
     if written.words.is_empty() {
         return Ok(WrittenQuery::from_text(question, WordOrigin::Question));

@@ -17,15 +17,13 @@ pub const BETA: f32 = 0.4;
 /// Returns the words of a sentence whose tokens all have at least the probability beta; the
 /// question, if there are none.
 pub fn certain_words(question: &str, tokens: &[Token]) -> WrittenQuery {
-    let certain: Vec<QueryWord> = query::words(tokens)
-        .into_iter()
-        .filter(|word| word.probability >= BETA)
-        .map(|word| QueryWord {
-            text: word.text,
-            origin: WordOrigin::Sentence,
-        })
-        .collect();
-
+    let certain = query::words(tokens).into_iter();
+    let certain = certain.filter(|word| word.probability >= BETA);
+    let certain = certain.map(|word| QueryWord {
+        text: word.text,
+        origin: WordOrigin::Sentence,
+    });
+    let certain: Vec<QueryWord> = certain.collect();
     if certain.is_empty() {
         return WrittenQuery::from_text(question, WordOrigin::Question);
     }

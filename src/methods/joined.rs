@@ -60,10 +60,8 @@ pub fn join(chunks: &[&ChunkText]) -> Option<ChunkText> {
 
 /// Returns the places of all chunks, in the order of their lines.
 fn places(chunks: &[&ChunkText]) -> Vec<PlaceFrom> {
-    let mut places: Vec<PlaceFrom> = chunks
-        .iter()
-        .flat_map(|chunk| chunk.places.iter().cloned())
-        .collect();
+    let places = chunks.iter().flat_map(|chunk| chunk.places.iter().cloned());
+    let mut places: Vec<PlaceFrom> = places.collect();
     places.sort_by_key(|from| from.line);
     places.dedup();
     places
@@ -126,25 +124,22 @@ fn pieces(chunk: &ChunkText) -> Vec<OverlappingChunk> {
         }];
     }
 
-    chunk
-        .parts
-        .iter()
-        .map(|part| {
-            let [start, end] = part.text.map(|at| at as usize);
-            let inside = chunk.sections.iter();
-            let inside = inside.filter(|section| (start..end).contains(&(section.at as usize)));
-            let sections = inside.map(|section| SectionFrom {
-                at: section.at - saturating_u32(start),
-                headings: section.headings.clone(),
-            });
-            OverlappingChunk {
-                part: *part,
-                text: chunk.text.get(start..end).unwrap_or_default().to_owned(),
-                headings: chunk.headings_at(start).to_vec(),
-                sections: sections.collect(),
-            }
-        })
-        .collect()
+    let pieces = chunk.parts.iter().map(|part| {
+        let [start, end] = part.text.map(|at| at as usize);
+        let inside = chunk.sections.iter();
+        let inside = inside.filter(|section| (start..end).contains(&(section.at as usize)));
+        let sections = inside.map(|section| SectionFrom {
+            at: section.at - saturating_u32(start),
+            headings: section.headings.clone(),
+        });
+        OverlappingChunk {
+            part: *part,
+            text: chunk.text.get(start..end).unwrap_or_default().to_owned(),
+            headings: chunk.headings_at(start).to_vec(),
+            sections: sections.collect(),
+        }
+    });
+    pieces.collect()
 }
 
 /// Returns the id of a joined text: 52 bits of the hash of its chunks' ids.
@@ -154,9 +149,8 @@ fn id_of(pieces: &[OverlappingChunk]) -> u64 {
         hasher.update(&piece.part.chunk.to_le_bytes());
     }
     let hash = hasher.finalize();
-    let low = hash.as_bytes()[..8]
-        .iter()
-        .fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
+    let bytes = hash.as_bytes()[..8].iter();
+    let low = bytes.fold(0_u64, |sum, byte| sum << 8 | u64::from(*byte));
     JOINED | low & (JOINED - 1)
 }
 
@@ -196,23 +190,20 @@ struct Group {
 pub fn merge(hits: Vec<Hit>) -> (Vec<Hit>, Vec<Absorbed>) {
     let mut absorbed = Vec::new();
 
-    let merged = group(hits)
-        .into_iter()
-        .filter_map(|Group { hits, .. }| {
-            let texts: Vec<&ChunkText> = hits.iter().map(|hit| &hit.chunk).collect();
-            let chunk = join(&texts)?;
-            let gone = hits.iter().filter(|hit| hit.chunk.id != chunk.id);
-            absorbed.extend(gone.map(|hit| Absorbed {
-                text: hit.chunk.id,
-                by: chunk.id,
-            }));
-            Some(Hit {
-                chunk,
-                ..hits[0].clone()
-            })
+    let merged = group(hits).into_iter().filter_map(|Group { hits, .. }| {
+        let texts: Vec<&ChunkText> = hits.iter().map(|hit| &hit.chunk).collect();
+        let chunk = join(&texts)?;
+        let gone = hits.iter().filter(|hit| hit.chunk.id != chunk.id);
+        absorbed.extend(gone.map(|hit| Absorbed {
+            text: hit.chunk.id,
+            by: chunk.id,
+        }));
+        Some(Hit {
+            chunk,
+            ..hits[0].clone()
         })
-        .collect();
-
+    });
+    let merged = merged.collect();
     (merged, absorbed)
 }
 

@@ -86,10 +86,8 @@ impl Clusters {
         };
 
         for answer in 0..answers {
-            let known = clusters
-                .founders
-                .iter()
-                .position(|founder| is_equivalent(answer, *founder));
+            let mut founders = clusters.founders.iter();
+            let known = founders.position(|founder| is_equivalent(answer, *founder));
             let cluster = known.unwrap_or_else(|| {
                 clusters.founders.push(answer);
                 clusters.founders.len() - 1
@@ -124,16 +122,14 @@ impl Clusters {
                 .filter(|answer| !is_empty(founder) && !is_empty(*answer))
                 .collect();
             for founder_entails in [true, false] {
-                let pairs: Vec<(&str, &str)> = equivalent
-                    .iter()
-                    .map(|answer| {
-                        if founder_entails {
-                            (answers[founder], answers[*answer])
-                        } else {
-                            (answers[*answer], answers[founder])
-                        }
-                    })
-                    .collect();
+                let pair = |answer: &usize| {
+                    if founder_entails {
+                        (answers[founder], answers[*answer])
+                    } else {
+                        (answers[*answer], answers[founder])
+                    }
+                };
+                let pairs: Vec<(&str, &str)> = equivalent.iter().map(pair).collect();
                 let mut judged = calls.entail(question, &pairs)?.into_iter();
                 equivalent.retain(|_| judged.next().is_some_and(|one| one.is_entailed()));
             }
@@ -173,11 +169,8 @@ impl Clusters {
 /// N), nats; 0 for no answers. SEARAG, equations 10 and 11.
 pub fn discrete_semantic_entropy(sizes: &[usize]) -> f64 {
     let answers: usize = sizes.iter().sum();
-    let shares = sizes
-        .iter()
-        .filter(|size| **size > 0)
-        .map(|size| *size as f64 / answers as f64);
-    entropy(shares)
+    let sizes = sizes.iter().filter(|size| **size > 0);
+    entropy(sizes.map(|size| *size as f64 / answers as f64))
 }
 
 /// Returns H = -sum p ln p of shares above 0 that sum to 1, nats; 0 for none.

@@ -24,6 +24,14 @@ pub fn finite(number: f32) -> f32 {
     if number.is_finite() { number } else { 0.0 }
 }
 
+/// Returns the item with the largest key; the first of equals.
+pub fn largest_by<T, K: PartialOrd>(
+    items: impl Iterator<Item = T>,
+    key: impl Fn(&T) -> K,
+) -> Option<T> {
+    items.reduce(|best, next| if key(&next) > key(&best) { next } else { best })
+}
+
 /// Returns the cosine similarity of two unit vectors.
 pub fn cosine(a: &[f32], b: &[f32]) -> f32 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()

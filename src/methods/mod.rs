@@ -25,6 +25,6 @@ pub use calls::{JudgementKind, ModelCalls, context_lines};
 pub use meaning::{
     Clusters, Meaning, discrete_semantic_entropy, is_refusal, judge_by_words, sequence_likelihoods,
 };
-pub use measures::{auroc, cosine, finite};
+pub use measures::{auroc, cosine, finite, largest_by};
 pub use seper::{Believed, contexts, judge_ahead, measure_belief};
 pub use uncertainty::{Agreement, mean_logprob, perplexity, sampled_uncertainty, semantic_entropy};

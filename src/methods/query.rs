@@ -7,7 +7,7 @@
 use super::calls::ModelCalls;
 use super::measures::cosine;
 use crate::corpus::language;
-use crate::event::{QueryWord, UncertainRegion, WordOrigin, saturating_u32};
+use crate::event::{QueryWord, UncertainRegion, WordOrigin, group_words, saturating_u32};
 use crate::index::is_content_word;
 use crate::llm::{LlmError, Token};
 
@@ -37,33 +37,18 @@ pub struct Word {
 
 /// Groups the tokens of a sentence into words.
 pub fn words(tokens: &[Token]) -> Vec<Word> {
-    let mut groups: Vec<(String, Vec<&Token>)> = Vec::new();
-    for token in tokens {
-        let begins_word = token.text.starts_with(char::is_whitespace);
-        match groups.last_mut() {
-            Some((text, group)) if !begins_word || text.trim().is_empty() => {
-                text.push_str(&token.text);
-                group.push(token);
-            }
-            Some(_) | None => groups.push((token.text.clone(), vec![token])),
-        }
-    }
-
-    groups
-        .into_iter()
-        .filter(|(text, _)| !text.trim().is_empty())
-        .map(|(text, group)| Word {
+    let groups = group_words(tokens, |token| &token.text).into_iter();
+    let groups = groups.filter(|(text, _)| !text.trim().is_empty());
+    let words = groups.map(|(text, group)| {
+        let has_letters = |token: &&Token| token.text.contains(char::is_alphanumeric);
+        Word {
             text: text.trim().to_owned(),
             entropy: group.iter().map(|token| token.entropy).sum::<f32>() / group.len() as f32,
-            letters_probability: least_probability(
-                group
-                    .iter()
-                    .copied()
-                    .filter(|token| token.text.contains(char::is_alphanumeric)),
-            ),
+            letters_probability: least_probability(group.iter().copied().filter(has_letters)),
             probability: least_probability(group),
-        })
-        .collect()
+        }
+    });
+    words.collect()
 }
 
 /// Returns the probability of the least likely token; 1 without tokens.
@@ -116,11 +101,8 @@ impl WrittenQuery {
     /// Adds those words that the query does not have.
     pub fn push_new(&mut self, words: &[&str], origin: WordOrigin) {
         for word in words {
-            let is_known = self
-                .words
-                .iter()
-                .any(|known| bare(&known.text) == bare(word));
-            if !is_known {
+            let mut known = self.words.iter();
+            if !known.any(|known| bare(&known.text) == bare(word)) {
                 self.words.push(QueryWord {
                     text: (*word).to_owned(),
                     origin,
@@ -133,26 +115,14 @@ impl WrittenQuery {
 /// Forms a query from the question and all sentences so far; if that is too long, from the end of
 /// it, as DRAGIN does.
 pub fn full_history(question: &str, sentences: &[&str]) -> WrittenQuery {
-    let asked = question
-        .split_whitespace()
-        .map(|word| (word, WordOrigin::Question));
-    let written = sentences
-        .iter()
-        .flat_map(|text| text.split_whitespace())
-        .map(|word| (word, WordOrigin::Sentence));
-    let all: Vec<_> = asked.chain(written).collect();
-
-    let last = &all[all.len().saturating_sub(MAX_WORDS)..];
-    WrittenQuery {
-        words: last
-            .iter()
-            .map(|(word, origin)| QueryWord {
-                text: (*word).to_owned(),
-                origin: *origin,
-            })
-            .collect(),
-        region: None,
+    let mut query = WrittenQuery::from_text(question, WordOrigin::Question);
+    for sentence in sentences {
+        let written = WrittenQuery::from_text(sentence, WordOrigin::Sentence);
+        query.words.extend(written.words);
     }
+    let excess = query.words.len().saturating_sub(MAX_WORDS);
+    query.words.drain(..excess);
+    query
 }
 
 /// Forms the query of an uncertain sentence (section 3.2): a base and the content words of the
@@ -170,19 +140,14 @@ pub fn uncertainty_aware(
     previous: Option<&str>,
     sentence: &[Word],
 ) -> Result<WrittenQuery, LlmError> {
-    let entropies: Vec<f64> = sentence
-        .iter()
-        .map(|word| f64::from(word.entropy))
-        .collect();
+    let entropies = sentence.iter().map(|word| f64::from(word.entropy));
+    let entropies: Vec<f64> = entropies.collect();
     let (threshold, start) = uncertain_region(&entropies, ALPHA);
-
     let language = language(question);
-    let kept: Vec<&str> = sentence[start.unwrap_or(0)..]
-        .iter()
-        .map(|word| trim(&word.text))
-        .filter(|word| is_content(word, language))
-        .take(MAX_WORDS)
-        .collect();
+    let region = sentence[start.unwrap_or(0)..].iter();
+    let kept = region.map(|word| trim(&word.text));
+    let kept = kept.filter(|word| is_content(word, language));
+    let kept: Vec<&str> = kept.take(MAX_WORDS).collect();
 
     let base = match previous {
         Some(previous) if do_overlap(calls, &kept, &entities(previous))? => {
@@ -251,7 +216,7 @@ pub(super) fn is_content(word: &str, language: &str) -> bool {
 }
 
 /// Returns a word as words are compared: in lower case, without the punctuation around it.
-fn bare(word: &str) -> String {
+pub fn bare(word: &str) -> String {
     trim(word).to_lowercase()
 }
 

@@ -170,15 +170,16 @@ impl LinkMaker {
 fn lifts(row: &BTreeMap<usize, Mean>) -> BTreeMap<usize, f32> {
     let sum: f32 = row.values().map(Mean::value).sum();
     let visible = row.values().filter(|mean| mean.value() > 0.0).count() as f32;
+    // without any attention there is no lift
+    let scale = |mean: &Mean| {
+        if sum > 0.0 {
+            mean.value() / sum * visible
+        } else {
+            0.0
+        }
+    };
     row.iter()
-        .map(|(unit, mean)| {
-            let lift = if sum > 0.0 {
-                mean.value() / sum * visible
-            } else {
-                0.0
-            };
-            (*unit, lift)
-        })
+        .map(|(unit, mean)| (*unit, scale(mean)))
         .collect()
 }
 
@@ -190,13 +191,11 @@ pub fn link_neighbours(units: usize, links: usize) -> Vec<Vec<Link>> {
         let mut around: Vec<usize> = reach.filter(|other| *other != unit).collect();
         around.sort_by_key(|other| other.abs_diff(unit));
         around.truncate(links);
-        around
-            .into_iter()
-            .map(|other| Link {
-                to: saturating_u32(other),
-                weight: 1.0 / other.abs_diff(unit) as f32,
-            })
-            .collect()
+        let links = around.into_iter().map(|other| Link {
+            to: saturating_u32(other),
+            weight: 1.0 / other.abs_diff(unit) as f32,
+        });
+        links.collect()
     };
     (0..units).map(linked).collect()
 }

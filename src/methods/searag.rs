@@ -9,6 +9,7 @@
 
 use super::calls::ModelCalls;
 use super::meaning::{Clusters, discrete_semantic_entropy};
+use super::measures::largest_by;
 use crate::corpus::sentences;
 use crate::llm::{Decoding, LlmError, Prompt, Token};
 
@@ -49,10 +50,8 @@ pub fn sampled_semantic_entropy(
     let prompts = vec![prompt.clone(); sampling.samples as usize];
     let completions = calls.complete("sampled sentences", &prompts, &decoding)?;
 
-    let sampled: Vec<&str> = completions
-        .iter()
-        .map(|completion| first_sentence(&completion.text))
-        .collect();
+    let sampled = completions.iter().map(|one| first_sentence(&one.text));
+    let sampled: Vec<&str> = sampled.collect();
     let clusters = Clusters::judge(calls, question, &sampled)?;
     Ok(discrete_semantic_entropy(&clusters.sizes()))
 }
@@ -102,13 +101,14 @@ impl Standard {
             }
         }
 
-        let deviation = variance.into_iter().map(|variance| {
+        let scale = |variance: f64| {
             if variance > 1e-12 {
-                variance.sqrt() as f32
+                variance.sqrt()
             } else {
                 1.0
             }
-        });
+        };
+        let deviation = variance.into_iter().map(|one| scale(one) as f32);
         Self {
             mean: mean.into_iter().map(|mean| mean as f32).collect(),
             deviation: deviation.collect(),
@@ -118,10 +118,9 @@ impl Standard {
     /// Standardises a row.
     pub fn apply(&self, row: &[f32]) -> Vec<f32> {
         let scale = self.mean.iter().zip(&self.deviation);
-        row.iter()
-            .zip(scale)
-            .map(|(value, (mean, deviation))| (value - mean) / deviation)
-            .collect()
+        let values = row.iter().zip(scale);
+        let values = values.map(|(value, (mean, deviation))| (value - mean) / deviation);
+        values.collect()
     }
 }
 
@@ -180,13 +179,7 @@ pub fn splits(
 /// Returns the split that minimises error + lambda * variance (equation 3), the first among equals.
 pub fn best_split(splits: &[Split], lambda: f64) -> Option<Split> {
     let loss = |split: &Split| split.error + lambda * split.variance;
-    splits.iter().copied().reduce(|best, next| {
-        if loss(&next) < loss(&best) {
-            next
-        } else {
-            best
-        }
-    })
+    largest_by(splits.iter().copied(), |split| -loss(split))
 }
 
 /// Returns tau, the entropy that separates certain from uncertain samples: the minimum of equation

@@ -87,11 +87,8 @@ pub fn measure_belief(
     // SePer-S: equation 9 with k = the entailment score of a sample and a reference.
     let soft = (0..references.len()).map(|reference| {
         let scores = (0..texts.len()).map(|sample| judged.score(sample, reference));
-        weights
-            .iter()
-            .zip(scores)
-            .map(|(weight, score)| weight * score)
-            .sum::<f64>()
+        let weighted = weights.iter().zip(scores);
+        weighted.map(|(weight, score)| weight * score).sum::<f64>()
     });
     let soft = soft.fold(0.0, f64::max);
 
@@ -102,8 +99,8 @@ pub fn measure_belief(
     let matches: Vec<bool> = (0..masses.len())
         .map(|cluster| (0..references.len()).any(|reference| is_match(cluster, reference)))
         .collect();
-    let hard = mass_of(&masses, |cluster| matches[cluster]);
-
+    let hard = masses.iter().zip(&matches).filter(|(_, matches)| **matches);
+    let hard = hard.map(|(mass, _)| *mass).sum();
     Ok(Believed {
         soft,
         hard,
@@ -158,14 +155,6 @@ fn both_ways<'a>(samples: &[&'a str], references: &'a [String]) -> Vec<(&'a str,
         }
     }
     pairs
-}
-
-/// Sums the weight of some clusters.
-fn mass_of(masses: &[f64], is_counted: impl Fn(usize) -> bool) -> f64 {
-    (0..masses.len())
-        .filter(|cluster| is_counted(*cluster))
-        .map(|cluster| masses[cluster])
-        .sum()
 }
 
 /// Returns the contexts in which the utility of a retrieval of `chunks` chunks is measured, as

@@ -48,10 +48,8 @@ impl Eigen {
             let terms = values.iter().zip(a.iter().zip(b));
             terms.map(|(value, (a, b))| value * a * b).sum()
         };
-        self.vectors
-            .iter()
-            .map(|a| self.vectors.iter().map(|b| product(a, b)).collect())
-            .collect()
+        let row = |a: &Vec<f64>| self.vectors.iter().map(|b| product(a, b)).collect();
+        self.vectors.iter().map(row).collect()
     }
 }
 

@@ -107,10 +107,8 @@ impl Agreement {
         let Judgements { entailed, .. } = judge(calls, question, &answers, &pairs)?;
 
         let (both_ways, _) = entailed.as_chunks::<2>();
-        Ok(both_ways
-            .iter()
-            .map(|[there, back]| (there.verdict + back.verdict) / 2.0)
-            .collect())
+        let mean = |[there, back]: &[Entailed; 2]| (there.verdict + back.verdict) / 2.0;
+        Ok(both_ways.iter().map(mean).collect())
     }
 
     /// Returns W, row by row.
@@ -144,10 +142,8 @@ impl Agreement {
     /// Where the judge's equivalences are transitive it equals the discrete semantic entropy.
     pub fn degree_entropy(&self) -> f64 {
         let count = self.rows.len().max(1) as f64;
-        let surprises = self
-            .degrees()
-            .into_iter()
-            .map(|degree| (count / degree).ln());
+        let degrees = self.degrees().into_iter();
+        let surprises = degrees.map(|degree| (count / degree).ln());
         (surprises.sum::<f64>() / count).max(0.0)
     }
 
@@ -168,19 +164,12 @@ impl Agreement {
         let degrees = self.degrees();
         let count = self.rows.len();
         // 1 - λ is an eigenvalue of D^-1/2 W D^-1/2, which the Laplacian subtracts from I.
-        let normalised = (0..count)
-            .map(|i| {
-                (0..count)
-                    .map(|j| self.rows[i][j] / (degrees[i] * degrees[j]).sqrt())
-                    .collect()
-            })
-            .collect();
-
-        Eigen::new(normalised)
-            .values
-            .into_iter()
-            .map(|value| value.max(0.0))
-            .sum()
+        let normalised = (0..count).map(|i| {
+            let row = (0..count).map(|j| self.rows[i][j] / (degrees[i] * degrees[j]).sqrt());
+            row.collect()
+        });
+        let values = Eigen::new(normalised.collect()).values.into_iter();
+        values.map(|value| value.max(0.0)).sum()
     }
 
     /// Returns the kernel language entropy with the heat kernel over the verdicts, nats.
@@ -198,6 +187,7 @@ impl Agreement {
 }
 
 /// The degree to which the first answer of a pair entails the second.
+#[derive(Default)]
 struct Entailed {
     /// 1 when entailment is the likeliest judgement, otherwise 0.
     verdict: f64,
@@ -207,13 +197,7 @@ struct Entailed {
 }
 
 impl Entailed {
-    const NOT: Self = Self {
-        verdict: 0.0,
-        probability: 0.0,
-        edge: 0.0,
-    };
-
-    fn from_judgement(judged: &Entailment) -> Self {
+    fn from_judgement(judged: Entailment) -> Self {
         let verdict = f64::from(u8::from(judged.is_entailed()));
         let is_neutral = verdict == 0.0 && judged.neutral > judged.contradiction;
         Self {
@@ -243,10 +227,8 @@ fn judge(
     let is_asked = |(a, b): &(usize, usize)| meanings[*a] != empty && meanings[*b] != empty;
 
     let asked: Vec<(usize, usize)> = pairs.iter().copied().filter(is_asked).collect();
-    let texts: Vec<(&str, &str)> = asked
-        .iter()
-        .map(|(a, b)| (answers[*a], answers[*b]))
-        .collect();
+    let texts = asked.iter().map(|(a, b)| (answers[*a], answers[*b]));
+    let texts: Vec<(&str, &str)> = texts.collect();
     let judgements = if texts.is_empty() {
         Vec::new()
     } else {
@@ -268,13 +250,11 @@ fn judge(
     }
 
     let mut judgements = judgements.into_iter();
-    let entailed = pairs
-        .iter()
-        .map(|pair| {
-            let judged = is_asked(pair).then(|| judgements.next()).flatten();
-            judged.map_or(Entailed::NOT, |judged| Entailed::from_judgement(&judged))
-        })
-        .collect();
+    let entailed = pairs.iter().map(|pair| {
+        let judged = is_asked(pair).then(|| judgements.next()).flatten();
+        judged.map_or_else(Entailed::default, Entailed::from_judgement)
+    });
+    let entailed = entailed.collect();
     Ok(Judgements { entailed, judged })
 }
 
@@ -301,11 +281,10 @@ pub fn perplexity(mean_logprob: f64) -> f64 {
 pub fn sampled_uncertainty(agreement: &Agreement, samples: &[Completion]) -> SampledUncertainty {
     let probable = agreement.by_probability();
     let clusters = agreement.clusters();
-    let means: Vec<f64> = samples
-        .iter()
-        .filter(|sample| !sample.tokens.is_empty())
-        .map(|sample| mean_logprob(sample.tokens.iter().map(|token| token.logprob)))
-        .collect();
+    let logprobs =
+        |sample: &Completion| mean_logprob(sample.tokens.iter().map(|token| token.logprob));
+    let written = samples.iter().filter(|sample| !sample.tokens.is_empty());
+    let means: Vec<f64> = written.map(logprobs).collect();
     let mean_logprob = means.iter().sum::<f64>() / means.len().max(1) as f64;
 
     SampledUncertainty {

@@ -8,7 +8,7 @@ use crate::cli::failure::{Failure, Stopped};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
 use crate::config::{Layers, Paths, RetrieverKind};
-use crate::engine::{Worker, WorkerError};
+use crate::engine::{RunError, Worker};
 use crate::eval::{self, Answers, Ended, Examined, Plan, Progress, Question, Row};
 use crate::event::{
     Ask, Event, Flow, OtherFiles, Outcome, Problem, RunEvent, SessionEvent, TracedLookup,
@@ -107,7 +107,7 @@ impl<'a> UnderPreset<'a> {
 
         if let Some(folder) = setting.asked.folder.as_ref().filter(|_| searches) {
             let mut publish = |record: crate::event::Record| report(&record.event);
-            let stopped = |error: WorkerError| {
+            let stopped = |error: RunError| {
                 if setting.interrupt.is_seen() {
                     Stopped::Interrupted
                 } else {
@@ -120,7 +120,7 @@ impl<'a> UnderPreset<'a> {
 
             match worker.update(&mut publish) {
                 Ok(Some(_)) => {}
-                Err(WorkerError::Index(error))
+                Err(RunError::Index(error))
                     if error.leaves_index()
                         && worker.documents().is_ok_and(|all| !all.is_empty()) => {}
                 Ok(None) => return Err(Stopped::Interrupted),

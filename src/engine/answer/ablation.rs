@@ -92,13 +92,11 @@ fn score(
     prompt: &Prompt,
     sentences: &[&Continuation],
 ) -> Result<Vec<f32>, RunError> {
-    let prompts: Vec<Prompt> = sentences
-        .iter()
-        .map(|sentence| Prompt {
-            reply: format!("{}{}", prompt.reply, sentence.before),
-            ..prompt.clone()
-        })
-        .collect();
+    let prompts = sentences.iter().map(|sentence| Prompt {
+        reply: format!("{}{}", prompt.reply, sentence.before),
+        ..prompt.clone()
+    });
+    let prompts: Vec<Prompt> = prompts.collect();
     let texts: Vec<&str> = sentences.iter().map(|one| one.text.as_str()).collect();
     Ok(run.score(PURPOSE, &prompts, &texts)?)
 }

@@ -9,7 +9,7 @@ use crate::config::prompts::Prompts;
 use crate::config::{AnswerPrompt, AttributionKind, Config};
 use crate::corpus::split_words;
 use crate::engine::error::RunError;
-use crate::engine::run::{Answer, Corpus, Gate, Need, Passages, Run, Tools, context};
+use crate::engine::run::{Answer, Gate, Need, Passages, Run, Tools, context};
 use crate::engine::stages::follow_up;
 use crate::engine::stages::gate::select_gate;
 use crate::engine::stages::utility::SePer;
@@ -99,7 +99,7 @@ pub fn ask(
         &asked.question,
     )?;
     if context::needs_corpus(tools.config) && tools.corpus.is_none() {
-        return Err(RunError::NoCorpus {
+        return Err(RunError::NothingToSearch {
             preset: tools.config.preset.clone(),
         });
     }
@@ -148,11 +148,10 @@ pub fn ask(
         run.question = standalone.get_or_init(|| rewritten);
         answer(&mut run, &mut *gate, &scope, &asked.confirmed, &searched)
     });
-    let outcome = match answered {
+    Ok(match answered {
         Ok(written) => run.finish(written),
         Err(error) => run.fail(&error),
-    };
-    Ok(outcome)
+    })
 }
 
 /// Returns the question, trimmed, if it can be asked: it is not empty and fits the context.
@@ -227,8 +226,7 @@ fn answer<'q>(
             Answered {
                 answer,
                 passages,
-                support: None,
-                ranked: RankedSentences::default(),
+                ..Answered::default()
             }
         }
         (_, _) if of_each => answer_each(run, gate, scope)?,
@@ -291,10 +289,8 @@ fn answer<'q>(
 /// Measures how much each lookup helped, and how far answers from the last one agree. Neither
 /// changes anything, so that a failure is only a warning.
 fn measure(run: &mut Run<'_>, answer: &Answer, passages: &Passages) {
-    let of_steps = answer
-        .lookups
-        .iter()
-        .map(|lookup| (lookup.step, &lookup.passages));
+    let lookups = answer.lookups.iter();
+    let of_steps = lookups.map(|lookup| (lookup.step, &lookup.passages));
     let of_all: Vec<(u32, &Passages)> = iter::once((0, passages)).chain(of_steps).collect();
 
     let mut meter = SePer::new(run.tools.config.utility.kind);
@@ -348,8 +344,8 @@ fn search_and_answer<'q>(
     let mut passages = if context::needs_corpus(config) && at_start {
         let need = Need {
             confirmed,
-            uncertain: None,
             subjects: &scope.subjects,
+            ..Need::default()
         };
         let effort = run.first_effort(gate);
         let other = translate(run)?.or_else(|| list_subject(scope, asked));
@@ -496,7 +492,7 @@ fn start_event(run: &Run<'_>, asked: &Ask) -> RunEvent {
         preset: config.preset.clone(),
         settings: serde_json::to_value(config).unwrap_or_default(),
         models: run.models(),
-        corpus: run.tools.corpus.as_ref().map(Corpus::card),
+        corpus: run.tools.corpus.as_ref().map(|corpus| corpus.index.card()),
         seed: config.seed,
         started_at: since_epoch.map_or(0, |elapsed| elapsed.as_secs()),
         confirmed: asked.confirmed.clone(),

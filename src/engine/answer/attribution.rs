@@ -23,21 +23,15 @@ impl Attribution {
 
     /// Returns the event with the shares of a sentence; `None` when its attention was not read.
     pub fn to_event(&self, step: u32, tokens: &[Token]) -> Option<RunEvent> {
-        let rows: Vec<&[f32]> = tokens
-            .iter()
-            .map(|token| token.attention.as_slice())
-            .collect();
-        let shares = shares(&rows, self.chunks.len())?;
-
-        let chunks = (1..)
-            .zip(&self.chunks)
-            .zip(shares)
-            .map(|((label, chunk), share)| AttendedChunk {
-                label,
-                chunk: *chunk,
-                share,
-            })
-            .collect();
+        let rows: Vec<&[f32]> = tokens.iter().map(|token| &*token.attention).collect();
+        let chunks = (1..).zip(&self.chunks);
+        let chunks = chunks.zip(shares(&rows, self.chunks.len())?);
+        let chunks = chunks.map(|((label, chunk), share)| AttendedChunk {
+            label,
+            chunk: *chunk,
+            share,
+        });
+        let chunks = chunks.collect();
         Some(RunEvent::StepAttributed { step, chunks })
     }
 }

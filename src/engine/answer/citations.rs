@@ -2,19 +2,15 @@
 //! where that chunk holds what the sentence says, or else by the source sentence that holds its
 //! words.
 
-use std::collections::{BTreeMap, BTreeSet};
-use std::iter::once;
+use std::collections::BTreeSet;
 
-use crate::corpus::{count_negations, language, split_words};
+use crate::corpus::split_words;
 use crate::event::{Citation, Evidence};
-use crate::index::short_text_language;
 
+use super::claims::{Claim, MIN_NEAR_SHARE, is_negated};
 use super::marks::{marks, without_marks};
 use super::sources::{Source, SourceSentence, Supports, largest};
-use super::wording::{
-    clauses, code_spans, concludes, counted_clauses, find_numbers_of_names, has_digit, is_code,
-    is_entry, is_year, measures, names, numbers, stems, without_item_number, without_lead,
-};
+use super::wording::{clauses, concludes, is_entry, names, stems};
 
 /// The share of a source sentence that holds all words of a sentence.
 pub const WHOLE_SHARE: f32 = 0.99;
@@ -22,62 +18,9 @@ pub const WHOLE_SHARE: f32 = 0.99;
 const MIN_SHARE: f32 = 0.6;
 /// The same of a passage that the model names: it may word freely what it read there.
 const MIN_MARKED_SHARE: f32 = 0.2;
-/// The same of a source sentence whose passage the generator is asked about. A translation needs
-/// only a word of it, such as a name or a number.
-const MIN_NEAR_SHARE: f32 = 0.3;
 /// Numbers, and numbers and names, that a sentence in another language must have in common.
 const MIN_NUMBERS: usize = 2;
 const MIN_NUMBERS_AND_NAMES: usize = 3;
-/// Words of numbers that a source must hold as it must hold digits: three hundred years are not
-/// three thousand.
-const MAGNITUDES: &[&str] = &["hundred", "thousand", "million", "billion"];
-/// Words in front of a limit, in lower case: the number is of the question, and of no source.
-const LIMITING: &[&str] = &[
-    "than", "least", "most", "over", "under", "above", "below", "als", "über", "unter",
-];
-/// Least share of the words of a sentence that denies a claim which are of the claim or of the
-/// question.
-const MIN_DENYING: f32 = 0.8;
-/// Words of a source sentence that are read on each side of those that a statement has, too.
-const NEGATED_WITHIN: usize = 2;
-
-/// A sentence of the answer, without its marks and its number in a list.
-struct Claim {
-    language: &'static str,
-    /// The words without stop words and endings, by the language of the passages that they are
-    /// compared with.
-    stems: BTreeMap<&'static str, BTreeSet<String>>,
-    /// Numbers: a source must hold them all.
-    numbers: BTreeSet<String>,
-    /// The numbers that it writes in digits.
-    digits: BTreeSet<String>,
-    /// Names: their passage must hold them all.
-    names: Vec<String>,
-    /// The parts that it sets as code, in lower case, and whether the passages hold them.
-    code: Vec<String>,
-    is_code_held: bool,
-    /// Whether it is code and nothing else.
-    is_code: bool,
-    /// Numbers with their units: a source sentence must hold both.
-    measures: Vec<[String; 2]>,
-    is_negated: bool,
-}
-
-/// A clause of a source sentence that has numbers.
-struct Clause<'s> {
-    /// The words that the question or the claim has, too.
-    held: BTreeSet<String>,
-    numbers: &'s BTreeSet<String>,
-    /// Whether all of its words are among them.
-    is_whole: bool,
-}
-
-impl Claim {
-    /// Returns the numbers that every language writes in the same way.
-    fn digits(&self) -> impl Iterator<Item = &String> {
-        self.numbers.intersection(&self.digits)
-    }
-}
 
 impl Supports {
     /// Returns the citations of `sentence`: the passages that it marks with a label and that hold
@@ -117,16 +60,12 @@ impl Supports {
         };
         let scored = self.sources.iter().filter_map(|source| {
             let passage = &self.passages[source.passage];
-            let is_negated = count_negations(source.text.split_whitespace()) % 2 == 1;
+            let mut code = claim.code.iter();
             let is_held = passage.language != claim.language
-                && is_negated == claim.is_negated
+                && is_negated(source.text.split_whitespace()) == claim.is_negated
                 && claim.numbers.is_subset(&source.words)
-                && self.holds_names(source.passage, claim)
-                && claim
-                    .code
-                    .iter()
-                    .all(|code| holds_code(code, source, passage))
-                && self.holds_measures(source.passage, claim);
+                && code.all(|code| holds_code(code, source, passage))
+                && self.holds_facts(source.passage, claim);
             let capitals = names(sentence)
                 .filter(|name| split_words(&source.text).any(|word| word == name.as_str()));
             let held = claim.numbers.len() + capitals.count();
@@ -171,69 +110,6 @@ impl Supports {
         cited
     }
 
-    fn claim(&self, sentence: &str) -> Claim {
-        let text = without_marks(sentence);
-        let text = &self.without_limits(without_item_number(&text));
-        let language = match language(text) {
-            // too short to detect it by its letters
-            "en" => match self.foreign {
-                Some(asked) => short_text_language(text).unwrap_or(asked),
-                None => "en",
-            },
-            known => known,
-        };
-        let code = code_spans(text);
-        let digits = numbers(text);
-        let mut numbers = digits.clone();
-        numbers.retain(|number| !self.question.contains(number));
-        // what was asked of 2.39 is not in a passage about 2.35, and a question for 3 ways is
-        // answered by three of them
-        let is_long = |word: &str| word.len() > 1 && word.bytes().all(|b| b.is_ascii_digit());
-        let asked = split_words(text).filter(|word| is_long(word) && self.question.contains(*word));
-        numbers.extend(asked.map(str::to_owned));
-        numbers.extend(find_numbers_of_names(text));
-        let lower = text.to_lowercase();
-        let magnitudes = split_words(&lower).filter(|word| MAGNITUDES.contains(word));
-        numbers.extend(magnitudes.map(str::to_owned));
-
-        let of_passages = self.passages.iter().map(|passage| passage.language);
-        // German writes every noun as English writes a name
-        let names = if language == "de" {
-            Vec::new()
-        } else {
-            names(text).collect()
-        };
-        // what leads to a statement is in no source; the names and numbers in it have to be
-        let stems = of_passages.map(|of| {
-            let mut stems = stems(without_lead(text), of);
-            self.remove_kind(&mut stems, of);
-            (of, stems)
-        });
-        Claim {
-            language,
-            stems: stems.collect(),
-            numbers,
-            digits,
-            names,
-            is_code_held: code.iter().all(|code| self.holds_code(code)),
-            is_code: is_code(text),
-            code,
-            measures: measures(text),
-            is_negated: count_negations(text.split_whitespace()) % 2 == 1,
-        }
-    }
-
-    /// Returns a sentence without the limits of the question: 24 beds are more than 20.
-    fn without_limits(&self, text: &str) -> String {
-        let words: Vec<&str> = text.split(' ').collect();
-        let befores = once("").chain(words.iter().copied());
-        let kept = befores.zip(&words).filter(|(before, word)| {
-            let is_limited = LIMITING.contains(&before.to_lowercase().as_str());
-            !(is_limited && self.question.contains(**word))
-        });
-        kept.map(|(_, word)| *word).collect::<Vec<_>>().join(" ")
-    }
-
     /// Returns whether a mark is the passage's own, a reference to its notes, which the model
     /// copied with the sentence before it.
     fn is_copied(&self, label: u32, claim: &Claim) -> bool {
@@ -241,33 +117,21 @@ impl Supports {
         best.is_some_and(|(_, source)| marks(&source.text).contains(&label))
     }
 
-    /// Returns whether each number of a claim has its unit in a sentence of the passage, too: an
-    /// extension of 4410 is not 4410 EUR.
-    fn holds_measures(&self, passage: usize, claim: &Claim) -> bool {
-        claim.measures.iter().all(|measure| {
+    /// Returns whether a passage holds the names of a claim, and each of its numbers and its unit
+    /// in one sentence, since an extension of 4410 is not 4410 EUR; and some passage its code.
+    fn holds_facts(&self, passage: usize, claim: &Claim) -> bool {
+        let of_passage = &self.passages[passage];
+        let holds_name = |name: &String| {
+            let is_word = of_passage.words.contains(&name.to_lowercase());
+            is_word || !stems(name, of_passage.language).is_disjoint(&of_passage.stems)
+        };
+        let holds_measure = |measure: &[String; 2]| {
             let mut sources = self.sources_of(passage);
             sources.any(|source| measure.iter().all(|part| source.words.contains(part)))
-        })
-    }
-
-    fn holds_code(&self, code: &str) -> bool {
-        let mut passages = self.passages.iter();
-        passages.any(|passage| passage.text.contains(code))
-    }
-
-    /// Returns whether a passage holds the names of a claim, and some passage its code.
-    fn holds_names(&self, passage: usize, claim: &Claim) -> bool {
-        let Source {
-            language,
-            words,
-            stems: held,
-            ..
-        } = &self.passages[passage];
-        let holds_name = |name: &String| {
-            let mut forms = stems(name, language).into_iter();
-            words.contains(&name.to_lowercase()) || forms.any(|form| held.contains(&form))
         };
-        claim.is_code_held && claim.names.iter().all(holds_name)
+        claim.is_code_held
+            && claim.names.iter().all(holds_name)
+            && claim.measures.iter().all(holds_measure)
     }
 
     /// Returns whether a row of a table holds the names and the code of a claim, or its place does:
@@ -321,7 +185,7 @@ impl Supports {
         number: &str,
         claim: &Claim,
     ) -> bool {
-        let of_claim = &claim.stems[self.passages[source.passage].language];
+        let [of_claim, _] = self.sought(source, claim);
         let mut said = sentence.stems.intersection(of_claim);
         let is_more = said.any(|stem| stem != number && !source.stems.contains(stem));
         is_more && !claim.is_negated && self.agrees(sentence, claim)
@@ -334,7 +198,6 @@ impl Supports {
         let at = self.passages.iter().position(is_marked)?;
         let passage = &self.passages[at];
         let of_claim = &claim.stems[passage.language];
-
         // "both say so" has no words to compare, and a translation has other ones, but its digits
         let says_little = of_claim.len() <= 2 && claim.numbers.is_empty() && claim.names.is_empty();
         let is_translated = passage.language != claim.language
@@ -343,8 +206,7 @@ impl Supports {
             || passage.language == claim.language && says_little
             || self.share(of_claim, &passage.stems) >= MIN_MARKED_SHARE
                 && claim.numbers.is_subset(&passage.words)
-                && self.holds_names(at, claim)
-                && self.holds_measures(at, claim);
+                && self.holds_facts(at, claim);
         if !is_said {
             return None;
         }
@@ -365,9 +227,7 @@ impl Supports {
         let claim = self.claim(sentence);
         let sources = self.sources.iter().filter(|source| {
             let words = &self.passages[source.passage].words;
-            self.holds_names(source.passage, &claim)
-                && self.holds_measures(source.passage, &claim)
-                && claim.numbers.is_subset(words)
+            self.holds_facts(source.passage, &claim) && claim.numbers.is_subset(words)
         });
         let scored = sources.map(|source| (self.share_with_question(source, &claim), source));
         let near = scored.filter(|(share, source)| {
@@ -379,8 +239,11 @@ impl Supports {
             }
         });
         // what it adds to the question counts twice: that is what a reader looks for
-        let weighed =
-            near.map(|(share, source)| (share + self.share_of_added(source, &claim), source));
+        let weighed = near.map(|(share, source)| {
+            let [said, asked] = self.sought(source, &claim);
+            let added = said.difference(asked).cloned().collect();
+            (share + self.share(&added, &source.stems), source)
+        });
         let (_, source) = largest(weighed)?;
         Some(self.quote(source))
     }
@@ -392,15 +255,9 @@ impl Supports {
         // a single word is in many passages
         let is_long = lines.iter().any(|line| line.contains(' '));
         let holds_all = |passage: &Source| lines.iter().all(|line| passage.text.contains(line));
-        let at = self
-            .passages
-            .iter()
-            .position(|passage| is_long && holds_all(passage))?;
-        let said = &claim.stems[self.passages[at].language];
-        let scored = self
-            .sources_of(at)
-            .map(|source| (self.share(said, &source.stems), source));
-        let best = largest(scored);
+        let mut passages = self.passages.iter();
+        let at = passages.position(|passage| is_long && holds_all(passage))?;
+        let best = largest(self.scored(claim, self.sources_of(at)));
         let whole = || self.passages[at].citation.clone();
         Some(Citation {
             evidence: Evidence::Overlap { share: 1.0 },
@@ -411,26 +268,22 @@ impl Supports {
     fn best_by_words(&self, claim: &Claim) -> Option<Citation> {
         let sources = self.sources.iter().enumerate();
         let holding = sources.filter(|(_, source)| {
-            self.holds_names(source.passage, claim)
-                && self.holds_measures(source.passage, claim)
-                && self.is_row_of(source, claim)
+            self.holds_facts(source.passage, claim) && self.is_row_of(source, claim)
         });
         let scored = holding.filter_map(|(at, source)| {
             let held = self.words_with_numbers(at, claim)?;
-            let of_claim = &claim.stems[self.passages[source.passage].language];
-            Some((self.share(of_claim, &held), source))
+            let [said, _] = self.sought(source, claim);
+            Some((self.share(said, &held), source))
         });
         // the words of a sentence are looked at one by one only where it may be cited
         let agreeing =
             scored.filter(|(share, source)| *share >= MIN_SHARE && self.is_backed(source, claim));
-        let (share, best) = best_of(agreeing)?;
+        let (share, best) = largest(agreeing)?;
         // the words may be of two sentences: the quotation is of the one that says more
-        let said = &claim.stems[self.passages[best.passage].language];
+        let [said, _] = self.sought(best, claim);
         let own = self.share(said, &best.stems);
-        let more = self
-            .sources_of(best.passage)
-            .map(|source| (self.share(said, &source.stems), source))
-            .filter(|(share, source)| *share > own && self.agrees(source, claim));
+        let of_passage = self.scored(claim, self.sources_of(best.passage));
+        let more = of_passage.filter(|(share, one)| *share > own && self.agrees(one, claim));
         let quoted = largest(more).map_or(best, |(_, source)| source);
         self.is_backed(quoted, claim).then(|| Citation {
             evidence: Evidence::Overlap { share },
@@ -438,45 +291,27 @@ impl Supports {
         })
     }
 
+    /// Returns source sentences, each with its share of the words of a claim.
+    fn scored<'a>(
+        &self,
+        claim: &Claim,
+        sources: impl Iterator<Item = &'a SourceSentence>,
+    ) -> impl Iterator<Item = (f32, &'a SourceSentence)> {
+        sources.map(|source| {
+            let [said, _] = self.sought(source, claim);
+            (self.share(said, &source.stems), source)
+        })
+    }
+
     /// Returns the source sentence that holds most of the words of a claim, with its share of
-    /// them, if it is large enough.
+    /// them, if it is large enough; of equal ones the first, since passages come best first.
     fn best<'a>(
         &self,
         claim: &Claim,
         sources: impl Iterator<Item = &'a SourceSentence>,
     ) -> Option<(f32, &'a SourceSentence)> {
-        best_of(sources.map(|source| {
-            let of_claim = &claim.stems[self.passages[source.passage].language];
-            (self.share(of_claim, &source.stems), source)
-        }))
-    }
-
-    /// Returns whether a source sentence, where it has the words of a claim, says that something is
-    /// not so if and only if the claim does.
-    fn agrees(&self, source: &SourceSentence, claim: &Claim) -> bool {
-        let language = self.passages[source.passage].language;
-        let of_claim = &claim.stems[language];
-        // each cell of a row says something of its own
-        let cells = source.text.rsplit(['|', ';']);
-        let common = |cell: &&str| stems(cell, language).intersection(of_claim).count();
-        let text = cells.max_by_key(common).unwrap_or_default();
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let is_common = |word: &&str| {
-            stems(word, language)
-                .iter()
-                .any(|one| of_claim.contains(one))
-        };
-        let (Some(first), Some(last)) = (
-            words.iter().position(is_common),
-            words.iter().rposition(is_common),
-        ) else {
-            return true;
-        };
-
-        let end = (last + 1 + NEGATED_WITHIN).min(words.len());
-        let common = &words[first.saturating_sub(NEGATED_WITHIN)..end];
-        let is_negated = count_negations(common.iter().copied()) % 2 == 1;
-        is_negated == claim.is_negated
+        let scored = self.scored(claim, sources);
+        largest(scored.filter(|(share, _)| *share >= MIN_SHARE))
     }
 
     /// Returns whether a source sentence agrees with a claim, and none of its passage that is
@@ -484,222 +319,6 @@ impl Supports {
     fn is_backed(&self, source: &SourceSentence, claim: &Claim) -> bool {
         self.agrees(source, claim) && self.find_contrary(source, claim).is_none()
     }
-
-    /// Returns the sentence of the passage of a source that is nearer to what was asked, and says
-    /// otherwise than a claim: another number in a list or table or in the same sentence, or that
-    /// it is not so.
-    fn find_contrary<'s>(
-        &'s self,
-        source: &'s SourceSentence,
-        claim: &Claim,
-    ) -> Option<&'s SourceSentence> {
-        self.find_item_asked(source.passage, claim)
-            .or_else(|| self.find_section_asked(source, claim))
-            .or_else(|| self.has_number_asked(source, claim).then_some(source))
-            .or_else(|| self.find_denial(source, claim))
-    }
-
-    /// Returns the numbers of a claim that the question has not.
-    fn added_numbers<'c>(&self, claim: &'c Claim) -> impl Iterator<Item = &'c String> {
-        let digits = claim.digits();
-        digits.filter(|number| !self.question.contains(*number))
-    }
-
-    /// Returns the words of a text that the question or a claim has, too, and the place of the
-    /// passage has not: all of it is about that.
-    fn in_common(
-        &self,
-        text: &BTreeSet<String>,
-        passage: usize,
-        claim: &Claim,
-    ) -> BTreeSet<String> {
-        let passage = &self.passages[passage];
-        let sought = claim.stems[passage.language].union(&self.asked[passage.language]);
-        let held = sought.filter(|stem| text.contains(*stem));
-        let own = held.filter(|stem| !passage.place_stems.contains(*stem));
-        own.cloned().collect()
-    }
-
-    /// Returns the same of a source sentence, without numbers.
-    fn words_in_common(&self, source: &SourceSentence, claim: &Claim) -> BTreeSet<String> {
-        let mut words = self.in_common(&source.stems, source.passage, claim);
-        words.retain(|word| !has_digit(word));
-        words
-    }
-
-    /// Returns the item or the row that was asked for, where a number of the claim is of others
-    /// alone: it has the words that each of them has in common with the question and the claim,
-    /// and more.
-    fn find_item_asked(&self, passage: usize, claim: &Claim) -> Option<&SourceSentence> {
-        let in_common = |one: &SourceSentence| self.words_in_common(one, claim);
-        let values = |one: &SourceSentence| numbers(without_item_number(&one.text));
-        self.added_numbers(claim).find_map(|number| {
-            let own = self.sources_of(passage);
-            let mut own = own.filter(|one| values(one).contains(number));
-            let first = in_common(own.next().filter(|one| is_entry(&one.text))?);
-            let others = own.map(in_common).all(|words| words.is_subset(&first));
-            let mut entries = self.sources_of(passage).filter(|one| is_entry(&one.text));
-            let is_asked = |one: &&SourceSentence| {
-                let (words, numbers) = (in_common(one), values(one));
-                let has_another = !numbers.is_empty() && numbers.is_disjoint(&claim.numbers);
-                has_another && is_exceeded(&first, &words)
-            };
-            let is_compared = others && !first.is_empty();
-            entries.find(is_asked).filter(|_| is_compared)
-        })
-    }
-
-    /// Returns the sentence of another section of the passage, whose heading has more of the names
-    /// of a claim, with another number for the words that the `source` has in common with it.
-    fn find_section_asked(
-        &self,
-        source: &SourceSentence,
-        claim: &Claim,
-    ) -> Option<&SourceSentence> {
-        let held = |one: &SourceSentence| -> BTreeSet<&String> {
-            let is_held = |name: &&String| {
-                let name = name.to_lowercase();
-                one.above.contains(&name) || one.words.contains(&name)
-            };
-            claim.names.iter().filter(is_held).collect()
-        };
-        let own = held(source);
-        let words = self.words_in_common(source, claim);
-        let mut added = self.added_numbers(claim);
-        if words.is_empty() || !added.any(|number| source.words.contains(number)) {
-            return None;
-        }
-        self.sources_of(source.passage).find(|one| {
-            let (names, values) = (held(one), numbers(&one.text));
-            one.above != source.above
-                && own.is_subset(&names)
-                && own.len() < names.len()
-                && !values.is_empty()
-                && values.is_disjoint(&claim.numbers)
-                && words.is_subset(&self.words_in_common(one, claim))
-        })
-    }
-
-    /// Returns whether a clause of a source sentence is nearer to what was asked than the one that
-    /// has the claim's number, and has another one.
-    fn has_number_asked(&self, source: &SourceSentence, claim: &Claim) -> bool {
-        let language = self.passages[source.passage].language;
-        let added: BTreeSet<&String> = self.added_numbers(claim).collect();
-        let counted = counted_clauses(&source.text, language);
-        let clauses: Vec<Clause<'_>> = counted
-            .iter()
-            .map(|(words, numbers)| {
-                let mut held = self.in_common(words, source.passage, claim);
-                held.retain(|word| !numbers.contains(word) || self.question.contains(word));
-                let is_whole = words
-                    .iter()
-                    .all(|word| held.contains(word) || numbers.contains(word));
-                Clause {
-                    held,
-                    numbers,
-                    is_whole,
-                }
-            })
-            .collect();
-        let Some(first) = clauses.first() else {
-            return false;
-        };
-
-        let said = &claim.stems[language];
-        let of_claim = |words: &BTreeSet<String>| said.intersection(words).cloned().collect();
-        let is_nearer = |own: &Clause<'_>, number: &String, other: &Clause<'_>| {
-            let mut others = other.numbers.iter();
-            let is_other = others.clone().all(|one| !added.contains(one));
-            let is_asked = others.clone().all(|one| self.question.contains(one));
-            let is_kind = others.any(|one| is_year(one) == is_year(number));
-            if !is_other || is_asked || !is_kind {
-                return false;
-            }
-            // "tickets cost 30, students 15": what is not repeated stands in the first clause
-            let continued: BTreeSet<String> = other.held.union(&first.held).cloned().collect();
-            is_year(number) && is_exceeded(&own.held, &other.held)
-                || other.is_whole
-                    && !own.held.is_empty()
-                    && is_exceeded(&of_claim(&own.held), &of_claim(&continued))
-        };
-        clauses.iter().any(|own| {
-            let mut stated = own.numbers.iter().filter(|number| added.contains(number));
-            stated.any(|number| clauses.iter().any(|other| is_nearer(own, number, other)))
-        })
-    }
-
-    /// Returns the sentence that denies a claim, in words of the claim and of the question: it has
-    /// those that the `source` has in common with the question, and more.
-    fn find_denial(&self, source: &SourceSentence, claim: &Claim) -> Option<&SourceSentence> {
-        let language = self.passages[source.passage].language;
-        let (said, asked) = (&claim.stems[language], &self.asked[language]);
-        let asked_of = |one: &SourceSentence| -> BTreeSet<String> {
-            asked.intersection(&one.stems).cloned().collect()
-        };
-        let own = asked_of(source);
-        self.sources_of(source.passage).find(|one| {
-            let known = one.stems.iter();
-            let known = known.filter(|stem| said.contains(*stem) || asked.contains(*stem));
-            let mut added = said.difference(asked);
-            is_exceeded(&own, &asked_of(one))
-                && added.any(|stem| one.stems.contains(stem))
-                && known.count() as f32 >= one.stems.len() as f32 * MIN_DENYING
-                && !self.agrees(one, claim)
-        })
-    }
-
-    /// Returns the sentence of a source that says otherwise than a sentence of the answer, which no
-    /// source holds.
-    pub(super) fn find_denying(&self, sentence: &str) -> Option<Citation> {
-        let claim = self.claim(sentence);
-        let labels = marks(sentence);
-        let (share, source) = largest(self.sources.iter().filter_map(|source| {
-            let label = self.passages[source.passage].citation.label;
-            let is_marked = labels.is_empty() || labels.contains(&label);
-            is_marked.then(|| (self.share_with_question(source, &claim), source))
-        }))?;
-        let is_denied = share >= MIN_DENYING && !self.agrees(source, &claim);
-        let is_near = share >= MIN_NEAR_SHARE;
-        let contrary = || self.find_contrary(source, &claim).filter(|_| is_near);
-        let contrary = is_denied.then_some(source).or_else(contrary)?;
-        Some(self.quote(contrary))
-    }
-
-    /// Returns the share of the words that a claim adds to the question in a source sentence.
-    fn share_of_added(&self, source: &SourceSentence, claim: &Claim) -> f32 {
-        let language = self.passages[source.passage].language;
-        let added = claim.stems[language].difference(&self.asked[language]);
-        self.share(&added.cloned().collect(), &source.stems)
-    }
-
-    /// Returns the share of the words of a claim in a source sentence, where those that it repeats
-    /// from the question count half if they are elsewhere in the passage.
-    fn share_with_question(&self, source: &SourceSentence, claim: &Claim) -> f32 {
-        let passage = &self.passages[source.passage];
-        let (said, asked) = (
-            &claim.stems[passage.language],
-            &self.asked[passage.language],
-        );
-        let repeated = said.intersection(asked);
-        let elsewhere = repeated
-            .filter(|word| passage.stems.contains(*word) && !source.stems.contains(*word))
-            .cloned()
-            .collect();
-        self.share(said, &source.stems) + self.share(said, &elsewhere) / 2.0
-    }
-}
-
-/// Returns whether others have all of some words, and more.
-fn is_exceeded(words: &BTreeSet<String>, others: &BTreeSet<String>) -> bool {
-    words.is_subset(others) && words != others
-}
-
-/// Returns the source sentence with the largest share, if that is large enough; of equal ones the
-/// first, since passages come best first.
-fn best_of<'a>(
-    scored: impl Iterator<Item = (f32, &'a SourceSentence)>,
-) -> Option<(f32, &'a SourceSentence)> {
-    largest(scored.filter(|(share, _)| *share >= MIN_SHARE))
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use crate::engine::run::{
 };
 use crate::engine::stages::in_turn;
 use crate::event::{Hit, QuestionKind, RunEvent, Scope, Support, saturating_u32};
+use crate::methods::largest_by;
 
 use super::amounts::{Amount, only_amount};
 use super::judged::judge_citations;
@@ -100,11 +101,7 @@ pub fn answer_each<'q>(
     let halves = scope.subjects.iter();
     let halves = halves.map(|question| find_half(run, gate, scope.kind, question));
     let halves: Vec<Half<'q>> = halves.collect::<Result<_, _>>()?;
-    let best = halves.iter().reduce(|best, next| {
-        let is_better = next.support.probability > best.support.probability;
-        if is_better { next } else { best }
-    });
-    let Some(best) = best else {
+    let Some(best) = largest_by(halves.iter(), |half| half.support.probability) else {
         return Ok(Answered::default());
     };
     let support = best.support;
@@ -172,13 +169,8 @@ fn find_half<'q>(
     question: &'q str,
 ) -> Result<Half<'q>, RunError> {
     run.question = question;
-    let need = Need {
-        confirmed: &[],
-        uncertain: None,
-        subjects: &[],
-    };
     let effort = run.first_effort(gate);
-    let passages = retrieve(run, &need, effort)?.passages;
+    let passages = retrieve(run, &Need::default(), effort)?.passages;
     let scope = Scope {
         kind,
         subjects: vec![question.to_owned()],
@@ -229,21 +221,9 @@ fn write_half(
 fn refuse_one(run: &mut Run<'_>, name: &str, answer: Answer) -> Answer {
     let text = format!("{name}: {}", refusal(run));
     let step = saturating_u32(answer.sentences.len()) + 1;
-    run.emit(RunEvent::StepGiven {
-        step,
-        text: text.clone(),
-        citations: Vec::new(),
-    });
-    let sentence = Sentence {
-        step,
-        raw: text.clone(),
-        tokens: Vec::new(),
-        citations: Vec::new(),
-        uncertainty: None,
-    };
     let refused = Answer {
+        sentences: vec![run.give_sentence(step, &text, Vec::new())],
         text,
-        sentences: vec![sentence],
         ..Answer::default()
     };
     join(answer, refused)

@@ -53,9 +53,14 @@ pub fn passages(
     refiner::refine(run, passages, understood)
 }
 
-/// Returns the passages with what they are judged by, and what they were searched for.
+/// Returns the passages with what they are judged by, and what they were searched for. By the
+/// question alone a passage about the subject of the second search of a chain is irrelevant: the
+/// question does not name it.
 fn for_need(passages: Passages, question: &str, need: &Need<'_>, query: &Query) -> Passages {
-    let sought = subject(question, need);
+    let sought = match need.confirmed.last().filter(|_| need.uncertain.is_some()) {
+        Some(last) => format!("{question} {last}"),
+        None => question.to_owned(),
+    };
     let searches = match query.searches.as_slice() {
         [_one] => vec![Searched::new(&sought)],
         several => several.to_vec(),
@@ -64,14 +69,5 @@ fn for_need(passages: Passages, question: &str, need: &Need<'_>, query: &Query) 
         sought,
         searches,
         ..passages
-    }
-}
-
-/// Returns what the passages of a lookup are judged by. By the question alone a passage about the
-/// subject of the second search of a chain is irrelevant: the question does not name it.
-fn subject(question: &str, need: &Need<'_>) -> String {
-    match need.confirmed.last().filter(|_| need.uncertain.is_some()) {
-        Some(last) => format!("{question} {last}"),
-        None => question.to_owned(),
     }
 }

@@ -46,11 +46,8 @@ pub fn describe(documents: &[String]) -> String {
     let mut text = format!("{count} {noun}:\n");
     let most = (MAX_NAMES / folders.len().max(1)).max(MIN_NAMES);
     for (folder, names) in folders.iter().take(MAX_FOLDERS) {
-        let shown: Vec<String> = names
-            .iter()
-            .take(most)
-            .map(|name| fold_white_space(name))
-            .collect();
+        let shown = names.iter().take(most).map(|name| fold_white_space(name));
+        let shown: Vec<String> = shown.collect();
         let more = if names.len() > most { ", …" } else { "" };
         let folder = if folder.is_empty() {
             String::new()

@@ -115,26 +115,18 @@ fn find_rows(
         chunk,
         ..hits[at].clone()
     };
-    let is_table = question.is_table() && given.len() > 1;
+    let is_table = question.is_table && given.len() > 1;
     let found = GivenRows {
         lead: format!("{} · {how}:", hit.document),
         gap: if is_table { "\n\n" } else { "\n" },
         rows: if is_table {
-            let text = to_markdown(table.columns(), given);
-            let whole = cite(&shown, given[0], given[given.len() - 1]);
-            vec![(
-                text,
-                Citation {
-                    quote: None,
-                    ..whole
-                },
-            )]
+            let mut whole = cite(&shown, given[0], given[given.len() - 1]);
+            whole.quote = None;
+            vec![(to_markdown(&table.columns, given), whole)]
         } else {
             let line = |row: &Row<'_>| format!("- {}", quotation(row.text));
-            given
-                .iter()
-                .map(|row| (line(row), cite(&shown, row, row)))
-                .collect()
+            let lines = given.iter().map(|row| (line(row), cite(&shown, row, row)));
+            lines.collect()
         },
         left_out: rows.len() - given.len(),
     };
@@ -172,12 +164,10 @@ pub fn give_rows(run: &mut Run<'_>, found: GivenRows) -> Answer {
 pub fn section(text: &ChunkText, chunks: &[ChunkText]) -> (Range<usize>, Range<usize>) {
     let own = chunks_of(text);
     let is_own = |chunk: &ChunkText| own.contains(&chunk.id);
-    let (Some(first), Some(last)) = (
-        chunks.iter().position(is_own),
-        chunks.iter().rposition(is_own),
-    ) else {
+    let Some(first) = chunks.iter().position(is_own) else {
         return (0..0, 0..0);
     };
+    let last = chunks.iter().rposition(is_own).unwrap_or(first);
     let is_below = |chunk: &&ChunkText| chunk.headings == text.headings;
     let before = chunks[..first].iter().rev().take_while(is_below).count();
     let behind = chunks[last + 1..].iter().take_while(is_below).count();

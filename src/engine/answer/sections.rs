@@ -2,11 +2,10 @@
 //! passage names them all, and their headings do.
 
 use std::collections::{BTreeSet, HashSet};
-use std::ops::Range;
 
 use crate::corpus::language;
 use crate::engine::error::RunError;
-use crate::engine::run::{Answer, Passages, Run, context, pins};
+use crate::engine::run::{Answer, Passages, Run, context, documents, pins};
 use crate::event::{ChunkText, Citation, Evidence, Hit, Scope, document_stem};
 
 use super::scope::{asks_for_entries, has_scope, head, list_subject};
@@ -56,14 +55,7 @@ pub fn choose_sections(
     let (Some(subject), Some(corpus)) = (subject, &run.tools.corpus) else {
         return Ok(None);
     };
-    let mut documents: Vec<&str> = Vec::new();
-    for hit in &passages.hits {
-        if !documents.contains(&hit.chunk.document.as_str()) {
-            documents.push(&hit.chunk.document);
-        }
-    }
-
-    for document in documents {
+    for document in documents(&passages.hits) {
         let mut chunks = corpus.index.document(document)?;
         chunks.retain(|chunk| !pins::is_excluded(&run.tools.config.retriever, chunk));
         let Some(found) = find_sections(&subject, &chunks) else {
@@ -73,19 +65,14 @@ pub fn choose_sections(
         let mut hits: Vec<Hit> = Vec::new();
         let mut given = Vec::new();
         for heading in found.iter().take(MAX_GIVEN) {
-            if hits
-                .last()
-                .is_none_or(|hit| hit.chunk.id != heading.chunk.id)
-            {
-                let rank = hits.last().map_or(1, |hit| hit.fused.rank + 1);
+            let last = hits.last();
+            if last.is_none_or(|hit| hit.chunk.id != heading.chunk.id) {
+                let rank = last.map_or(1, |hit| hit.fused.rank + 1);
                 hits.push(Hit::with_rank(heading.chunk.clone(), rank));
             }
             let last = &hits[hits.len() - 1];
-            given.extend(
-                heading
-                    .title()
-                    .map(|title| (title.to_owned(), heading.cite(last))),
-            );
+            let title = heading.titles.last();
+            given.extend(title.map(|title| (title.clone(), heading.cite(title, last))));
         }
         let left_out = found.len().saturating_sub(MAX_GIVEN);
         passages.hits = hits;
@@ -110,25 +97,19 @@ pub fn give_sections(run: &mut Run<'_>, sections: Sections) -> Answer {
 }
 
 impl Heading<'_> {
-    fn title(&self) -> Option<&String> {
-        self.titles.last()
-    }
-
-    /// Returns its citation, with its line where the chunk has it.
-    fn cite(&self, hit: &Hit) -> Citation {
-        let title = self.title().map_or("", String::as_str);
+    /// Returns the citation of its title, with its line where the chunk has it.
+    fn cite(&self, title: &str, hit: &Hit) -> Citation {
         let found = hit.chunk.text[self.at..].find(title);
-        let range: Option<Range<usize>> =
-            found.map(|from| self.at + from..self.at + from + title.len());
-        let [first_line, last_line] = match range.clone() {
-            Some(range) => lines(&hit.chunk, range),
+        let start = found.map(|from| self.at + from);
+        let [first_line, last_line] = match start {
+            Some(start) => lines(&hit.chunk, start..start + title.len()),
             None => hit.chunk.lines,
         };
         Citation {
             first_line,
             last_line,
             place: hit.chunk.place([first_line, last_line]),
-            quote: range.map(|_| title.to_owned()),
+            quote: start.map(|_| title.to_owned()),
             evidence: Evidence::Overlap { share: 1.0 },
             ..citation(hit.fused.rank, hit)
         }
@@ -168,25 +149,18 @@ fn find_sections<'c>(subject: &str, chunks: &'c [ChunkText]) -> Option<Vec<Headi
         // with its capitals a word is a name, too, which has no stem
         let own = stems(&titles[depth - 1].to_lowercase(), language);
         let stem = document_stem(&chunk.document).replace(['-', '_'], " ");
-        let place = stems(
-            &format!("{stem}\n{}", titles[..depth - 1].join("\n")),
-            language,
-        );
+        let place = format!("{stem}\n{}", titles[..depth - 1].join("\n"));
+        let place = stems(&place, language);
         let named: BTreeSet<String> = own.union(&place).cloned().collect();
         let asked: BTreeSet<String> = words.union(&place).cloned().collect();
         things.is_subset(&own) && words.is_subset(&named) && own.is_subset(&asked)
     };
 
-    let mut above: Option<&[String]> = None;
-    'found: for heading in &headings {
-        for depth in 1..heading.titles.len() {
-            if names_subject(heading, depth) {
-                above = Some(&heading.titles[..depth]);
-                break 'found;
-            }
-        }
-    }
-    let above = above?;
+    let above = headings.iter().find_map(|heading| {
+        let mut depths = 1..heading.titles.len();
+        let depth = depths.find(|depth| names_subject(heading, *depth))?;
+        Some(&heading.titles[..depth])
+    })?;
     let mut known: HashSet<&[String]> = HashSet::new();
     let below = headings.into_iter().filter(|heading| {
         let titles = heading.titles;
@@ -238,7 +212,7 @@ mod tests {
             ("safe modes", None),
         ] {
             let found = find_sections(subject, &chunks).unwrap_or_default();
-            let found = found.iter().filter_map(Heading::title);
+            let found = found.iter().filter_map(|heading| heading.titles.last());
             let found: Vec<&str> = found.map(String::as_str).collect();
             assert_eq!(found, expected.unwrap_or_default(), "{subject}");
         }

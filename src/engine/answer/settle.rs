@@ -141,7 +141,7 @@ impl Writing<'_> {
         Need {
             confirmed: &self.confirmed,
             uncertain: Some(&draft.sentence),
-            subjects: &[],
+            ..Need::default()
         }
     }
 
@@ -309,16 +309,13 @@ fn expand(
     let (taken, left) = passages.spare.split_at(added);
     let hits: Vec<Hit> = passages.hits.iter().chain(taken).cloned().collect();
     let k = saturating_u32(wanted);
-    let dropped = left
-        .iter()
-        .map(|hit| DroppedChunk {
-            chunk: hit.chunk.id,
-            reason: DropReason::BelowK { k },
-        })
-        .collect();
+    let dropped = left.iter().map(|hit| DroppedChunk {
+        chunk: hit.chunk.id,
+        reason: DropReason::BelowK { k },
+    });
     let candidates = Passages {
         hits: rerank_hits(run, &query.searches, hits)?,
-        dropped,
+        dropped: dropped.collect(),
         spare: Vec::new(),
         sought: passages.sought.clone(),
         searches: query.searches.clone(),

@@ -77,12 +77,8 @@ fn with_own_quotes(short: &str, text: &str) -> String {
         .chars()
         .next();
     let quote = |mark: Option<char>| mark.filter(|mark| QUOTES.contains(mark));
-    let quoted: String = quote(before)
-        .into_iter()
-        .chain(short.chars())
-        .chain(quote(after))
-        .collect();
-
+    let quoted = quote(before).into_iter().chain(short.chars());
+    let quoted: String = quoted.chain(quote(after)).collect();
     let count = |mark: char| quoted.matches(mark).count();
     let is_balanced = count('"').is_multiple_of(2) && count('“') == count('”');
     if is_balanced {
@@ -151,10 +147,8 @@ fn phrase_end(behind: &str) -> Option<usize> {
 
     let reference = behind.strip_prefix(" to ")?;
     let end = reference.find([':', '.', '\n']).unwrap_or(reference.len());
-    let verb = reference[..end]
-        .match_indices(" is")
-        .map(|(at, _)| at)
-        .find(|at| is_verb(&reference[*at..]));
+    let mut verbs = reference[..end].match_indices(" is").map(|(at, _)| at);
+    let verb = verbs.find(|at| is_verb(&reference[*at..]));
     let colon = reference[end..].starts_with(':').then_some(end + 1);
     let behind_reference = verb.map(|at| at + " is".len()).or(colon)?;
     (behind_reference <= MAX_REFERENCE_BYTES).then_some(markup + " to ".len() + behind_reference)

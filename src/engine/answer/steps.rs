@@ -95,11 +95,8 @@ impl<'a> Steps<'a> {
             raw,
             tokens,
         };
-        let finished = sentence
-            .uncertainty
-            .clone()
-            .map(|uncertainty| sentence.to_event(uncertainty));
-
+        let decided = sentence.uncertainty.clone();
+        let finished = decided.map(|uncertainty| sentence.to_event(uncertainty));
         let is_last = (self.rules.is_last)(sentence.text(), &self.sentences);
         self.is_over =
             is_last || sentence.uncertainty.is_none() || self.step >= self.rules.last_step;
@@ -108,13 +105,11 @@ impl<'a> Steps<'a> {
 
         // both events are published even if the first is answered with a stop: a stop keeps what
         // is written
-        let mut flow = Flow::Continue;
+        let mut is_stopped = false;
         for event in finished.into_iter().chain(attributed) {
-            if publish(event) == Flow::Stop {
-                flow = Flow::Stop;
-            }
+            is_stopped |= publish(event) == Flow::Stop;
         }
-        flow
+        Flow::stop_if(is_stopped)
     }
 
     /// Returns the sentences of the completion.

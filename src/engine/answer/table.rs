@@ -10,9 +10,10 @@ use crate::corpus::{count_negations, language, named_cells, split_words};
 use crate::event::{ChunkText, document_stem};
 use crate::letters::{holds, normalise};
 
+use super::cells::{read_numbers, split_number};
 use super::scope::{asks_for_several, asks_for_table, find_counted, find_words, points_back};
 use super::sources::lines;
-use super::wording::stems;
+use super::wording::{has_digit, stems};
 
 /// A table of fewer rows is read as it is.
 const MIN_ROWS: usize = 3;
@@ -96,7 +97,7 @@ pub struct RowQuestion {
     /// The question in lower case, and without punctuation and articles.
     text: String,
     normal: String,
-    is_table: bool,
+    pub is_table: bool,
     has_alternatives: bool,
     /// The word for the things of which it asks the number.
     counted: Option<String>,
@@ -136,10 +137,6 @@ impl RowQuestion {
             normal: normalise(question),
             text,
         })
-    }
-
-    pub fn is_table(&self) -> bool {
-        self.is_table
     }
 
     /// Returns whether it asks for rows by its words, and not for one fact.
@@ -199,7 +196,7 @@ fn find_extreme(text: &str) -> Option<Option<(Extreme, String)>> {
 pub struct Table<'c> {
     rows: Vec<Row<'c>>,
     /// The names of its columns, the first of which is the name of a row.
-    columns: Vec<&'c str>,
+    pub columns: Vec<&'c str>,
     language: &'static str,
 }
 
@@ -269,11 +266,6 @@ impl<'c> Table<'c> {
         })
     }
 
-    /// Returns the names of its columns.
-    pub fn columns(&self) -> &[&'c str] {
-        &self.columns
-    }
-
     /// Returns whether a text has rows of a table with the same first column.
     pub fn is_like(&self, text: &ChunkText) -> bool {
         let first = self.columns.first();
@@ -295,12 +287,8 @@ impl<'c> Table<'c> {
             used.push(named.column);
             used.extend(named.values);
         }
-        used.extend(
-            question
-                .denials
-                .iter()
-                .map(|(negation, _)| negation.as_str()),
-        );
+        let denials = question.denials.iter();
+        used.extend(denials.map(|(negation, _)| negation.as_str()));
         if let Some((extreme, behind)) = &question.extreme {
             let (column, numbers) = self.number_column(&rows, &question.text, behind)?;
             among = rows.len();
@@ -330,12 +318,8 @@ impl<'c> Table<'c> {
     fn reads_all(&self, question: &RowQuestion, of: &ChunkText, used: &[&str]) -> bool {
         let place = of.headings.iter().map(String::as_str);
         let place = place.chain([document_stem(&of.document)]);
-        let is_year = |word: &str| word.contains(|c: char| c.is_ascii_digit());
-        let place: Vec<&str> = place
-            .flat_map(split_words)
-            .filter(|word| !is_year(word))
-            .collect();
-        let names = self.columns.iter().take(1).chain(&place);
+        let place = place.flat_map(split_words).filter(|word| !has_digit(word));
+        let names = self.columns.iter().take(1).copied().chain(place);
         let names: BTreeSet<String> = names.flat_map(|name| self.stems(name)).collect();
 
         // another column may be a condition, "which have a discount"
@@ -344,13 +328,8 @@ impl<'c> Table<'c> {
         let columns = self.columns.iter().map(|column| self.stems(column));
         let heads = columns.filter(|column| !head.is_empty() && head.is_subset(column));
 
-        let exact: BTreeSet<String> = used
-            .iter()
-            .flat_map(|text| {
-                let text = text.to_lowercase();
-                split_words(&text).map(str::to_owned).collect::<Vec<_>>()
-            })
-            .collect();
+        let exact = used.join("\n").to_lowercase();
+        let exact: BTreeSet<&str> = split_words(&exact).collect();
         let mut known: BTreeSet<String> = used.iter().flat_map(|text| self.stems(text)).collect();
         known.extend(heads.flatten());
         known.extend(names.iter().cloned());
@@ -432,16 +411,15 @@ impl<'c> Table<'c> {
     ) -> Option<BTreeSet<&'c str>> {
         let is_text = |value: &str| value.chars().count() > 1 && split_number(value).is_none();
         let fits = |value: &str| value.len() <= question.text.len() && is_text(value);
-        let named = values
-            .iter()
-            .copied()
-            .filter(|value| fits(value) && question.names(value));
+        let named = values.iter().copied();
+        let named = named.filter(|value| fits(value) && question.names(value));
         let named: Vec<(&str, String)> = named.map(|value| (value, normalise(value))).collect();
         let is_inside = |text: &str, of: &str| text != of && holds(of, text);
-        let largest = named
-            .iter()
-            .filter(|(_, text)| !named.iter().any(|(_, other)| is_inside(text, other)));
-        let largest: Vec<&(&str, String)> = largest.collect();
+        let is_largest = |(_, text): &&(&str, String)| {
+            let mut others = named.iter();
+            !others.any(|(_, other)| is_inside(text, other))
+        };
+        let largest: Vec<&(&str, String)> = named.iter().filter(is_largest).collect();
         let is_part = |text: &str| {
             values.iter().any(|value| {
                 let other = normalise(value);
@@ -497,22 +475,14 @@ struct Named<'c> {
 
 impl Named<'_> {
     fn describe(&self) -> String {
-        let values = self
-            .values
-            .iter()
-            .copied()
-            .filter(|value| !value.is_empty());
-        let values: Vec<&str> = values.take(MAX_VALUES).collect();
-        let more = if self.values.len() > MAX_VALUES {
-            ", …"
-        } else {
-            ""
+        let said = self.values.iter().filter(|value| !value.is_empty());
+        let shown: Vec<&str> = said.copied().take(MAX_VALUES).collect();
+        let shown = match shown.as_slice() {
+            [] => "–".to_owned(),
+            values => values.join(", "),
         };
-        let shown = if values.is_empty() {
-            "–".to_owned()
-        } else {
-            values.join(", ")
-        };
+        let is_cut = self.values.len() > MAX_VALUES;
+        let more = if is_cut { ", …" } else { "" };
         format!("{}: {shown}{more}", self.column)
     }
 }
@@ -520,10 +490,8 @@ impl Named<'_> {
 impl<'c> Row<'c> {
     /// Returns the cell of a column; readers leave an empty one out.
     fn value(&self, column: &str) -> &'c str {
-        let mut cells = self.cells.iter();
-        cells
-            .find(|(name, _)| *name == column)
-            .map_or("", |(_, value)| *value)
+        let own = self.cells.iter().find(|(name, _)| *name == column);
+        own.map_or("", |(_, value)| *value)
     }
 }
 
@@ -568,66 +536,6 @@ fn extremes<'t, 'c>(
     let with_numbers = rows.iter().zip(numbers);
     let kept = with_numbers.filter(|(_, number)| number.is_some() && **number == best);
     kept.map(|(row, _)| *row).collect()
-}
-
-/// Returns the numbers of a column, `None` for an empty cell; nothing where a cell is no number, or
-/// they have several units. Their signs are read together: 12.5 says what the point in 3.125 is.
-fn read_numbers(cells: &[&str], language: &str) -> Option<Vec<Option<f64>>> {
-    let parts = cells.iter().map(|cell| match *cell {
-        "" => Some(None),
-        cell => split_number(cell).map(Some),
-    });
-    let parts: Vec<Option<[&str; 3]>> = parts.collect::<Option<_>>()?;
-    let known = || parts.iter().flatten();
-    let unit = |part: &[&'_ str; 3]| [part[0].to_owned(), part[2].to_owned()];
-    let first = known().next().map(unit)?;
-    if known().any(|part| unit(part) != first) {
-        return None;
-    }
-
-    let decimals = known().filter_map(|[_, digits, _]| {
-        let (whole, behind) = digits.rsplit_once([',', '.'])?;
-        let sign = if digits[whole.len()..].starts_with(',') {
-            ','
-        } else {
-            '.'
-        };
-        let other = if sign == ',' { '.' } else { ',' };
-        let is_zero = whole.trim_start_matches('-') == "0";
-        (behind.len() != 3 || is_zero || whole.contains(other)).then_some(sign)
-    });
-    let decimals: BTreeSet<char> = decimals.collect();
-    // 1.250 alone may be either, in English less so with a comma
-    let own = if language == "en" { '.' } else { ',' };
-    let has_own = known().any(|[_, digits, _]| digits.contains(own));
-    if decimals.len() > 1 || (decimals.is_empty() && has_own) {
-        return None;
-    }
-    let read = |digits: &str| {
-        let kept = digits.chars().filter_map(|c| match c {
-            c if decimals.contains(&c) => Some('.'),
-            c if c.is_ascii_digit() || c == '-' => Some(c),
-            _ => None,
-        });
-        kept.collect::<String>().parse::<f64>().ok()
-    };
-    let numbers = parts.iter().map(|part| match part {
-        None => Some(None),
-        Some([_, digits, _]) => read(digits).map(Some),
-    });
-    numbers.collect()
-}
-
-/// Returns the sign of a currency, the digits and the unit of a cell that is a number:
-/// `18,400 EUR`, `€ 12,40`, `-3 °C`.
-fn split_number(cell: &str) -> Option<[&str; 3]> {
-    let is_part = |c: char| c.is_ascii_digit() || "-., '\u{a0}\u{202f}".contains(c);
-    let start = cell.trim_start_matches(['€', '$', '£', '¥', ' ']);
-    let end = start.find(|c| !is_part(c)).unwrap_or(start.len());
-    let digits = start[..end].trim_end_matches(['.', ',', ' ']);
-    let (prefix, unit) = (cell[..cell.len() - start.len()].trim(), start[end..].trim());
-    let has_digit = |text: &str| text.contains(|c: char| c.is_ascii_digit());
-    (has_digit(digits) && !has_digit(unit)).then_some([prefix, digits, unit])
 }
 
 #[cfg(test)]
@@ -862,31 +770,9 @@ mod tests {
         let table = Table::read(&chunks[0], chunks.iter()).expect("it has rows");
         let rows: Vec<&Row> = table.rows.iter().take(2).collect();
         assert_eq!(
-            to_markdown(table.columns(), &rows),
+            to_markdown(&table.columns, &rows),
             "| hut | stove | beds | built |\n| --- | --- | --- | --- |\n\
              | Marmot | yes | 40 | 1998 |\n| Chough | no |  | 2001 |"
         );
-    }
-
-    #[test]
-    fn the_cells_of_a_column_are_numbers_of_one_unit() {
-        let cases: [(&[&str], Option<&[f64]>); 11] = [
-            (&["5.65 m", "12 m"], Some(&[5.65, 12.0])),
-            (&["18,400 EUR", "900 EUR"], Some(&[18400.0, 900.0])),
-            (&["€ 1.234,50", "€ 12,40"], Some(&[1234.5, 12.4])),
-            (&["3.125", "12.5"], Some(&[3.125, 12.5])),
-            (&["-0.125", "-3"], Some(&[-0.125, -3.0])),
-            (&["1 987"], Some(&[1987.0])),
-            (&["$5", "€3"], None),
-            (&["Pier 7"], None),
-            (&["10 of 12"], None),
-            (&["12.03.2024", "13.03.2024"], None),
-            (&["5 m", "5 m/s"], None),
-        ];
-        for (cells, expected) in cases {
-            let found =
-                read_numbers(cells, "en").map(|found| found.into_iter().flatten().collect());
-            assert_eq!(found, expected.map(<[f64]>::to_vec), "{cells:?}");
-        }
     }
 }

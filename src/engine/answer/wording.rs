@@ -105,10 +105,8 @@ pub fn clauses(text: &str) -> Vec<&str> {
     });
     let mut clauses = vec![said.map_or(text, |(_, said)| said)];
     for word in CONTRASTS {
-        clauses = clauses
-            .into_iter()
-            .flat_map(|clause| clause.split(word))
-            .collect();
+        let parts = clauses.into_iter().flat_map(|clause| clause.split(word));
+        clauses = parts.collect();
     }
     clauses.into_iter().flat_map(split_joined).collect()
 }

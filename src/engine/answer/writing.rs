@@ -3,7 +3,7 @@
 use crate::config::AttributionKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Call, Draft, Gate, Passages, Run, Sentence, StepLookup, context};
-use crate::event::{Citation, Flow, RunEvent, saturating_u32};
+use crate::event::{Citation, Flow, saturating_u32};
 use crate::llm::{Decoding, End, Prompt, Token};
 
 use super::attribution::Attribution;
@@ -74,20 +74,9 @@ impl<'w> Writing<'w> {
 
         let supports = Supports::new(run.question, self.passages);
         for (step, text) in (1..).zip(&self.confirmed) {
-            let citations = supports.cite(text);
-            run.emit(RunEvent::StepGiven {
-                step,
-                text: text.clone(),
-                citations: citations.clone(),
-            });
-            self.citations.extend(citations.iter().cloned());
-            self.sentences.push(Sentence {
-                step,
-                raw: text.clone(),
-                tokens: Vec::new(),
-                citations,
-                uncertainty: None,
-            });
+            let sentence = run.give_sentence(step, text, supports.cite(text));
+            self.citations.extend(sentence.citations.iter().cloned());
+            self.sentences.push(sentence);
         }
     }
 

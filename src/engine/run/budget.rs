@@ -66,10 +66,8 @@ impl Run<'_> {
     /// Emits that the stages which only an uncertain sentence needs did not run.
     pub fn emit_not_needed(&mut self) {
         let config = self.tools.config;
-        let parts: Vec<Part> = ESCALATED
-            .into_iter()
-            .filter(|part| is_on(config, *part))
-            .collect();
+        let parts = ESCALATED.into_iter().filter(|part| is_on(config, *part));
+        let parts: Vec<Part> = parts.collect();
         if !parts.is_empty() {
             self.emit(RunEvent::PartsLeftOut {
                 step: self.step,

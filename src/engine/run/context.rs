@@ -61,11 +61,11 @@ pub fn choose_up_to(run: &mut Run<'_>, candidates: Passages, k: u32) -> Result<P
         reason: DropReason::BelowK { k },
     });
 
-    let Merged { hits, absorbed } = merge(run, hits);
+    let merged = merge(run, hits);
     // the slot of a chunk that does not fit stays empty: no spare one moves up
-    let Fitting { hits, mut dropped } = fitting(run, hits)?;
+    let Sifted { hits, mut dropped } = fitting(run, merged.hits)?;
     dropped.extend(others.dropped);
-    dropped.extend(absorbed);
+    dropped.extend(merged.dropped);
     dropped.extend(below_k);
 
     let passages = Passages {
@@ -160,9 +160,8 @@ fn timely_tokens(run: &Run<'_>) -> Result<Option<u32>, LlmError> {
 
     let read = saturating_u32(tools.render_instructions()?.len());
     let left = (seconds - run.elapsed().as_secs_f32()).max(0.0);
-    Ok(Some(
-        read + ((left * rate) as u32).saturating_sub(JUDGED_TOKENS),
-    ))
+    let in_time = ((left * rate) as u32).saturating_sub(JUDGED_TOKENS);
+    Ok(Some(read + in_time))
 }
 
 /// Lets a generator read the instructions of the answer, which every question shares, so that the
@@ -195,25 +194,22 @@ pub fn read_instructions(
     Ok(())
 }
 
-/// The hits that fit the prompt, best first, and those that do not.
-struct Fitting {
+/// The hits that are kept, best first, and the others.
+struct Sifted {
     hits: Vec<Hit>,
     dropped: Vec<DroppedChunk>,
 }
 
 /// Drops the hits that do not fit beside the better ones.
-fn fitting(run: &Run<'_>, hits: Vec<Hit>) -> Result<Fitting, RunError> {
+fn fitting(run: &Run<'_>, hits: Vec<Hit>) -> Result<Sifted, RunError> {
     let timely_tokens = timely_tokens(run)?;
+    let mut dropped = Vec::new();
     // usually all fit, and counting the prompt once is enough
     if Room::new(run, &hits)?.lack(&hits, timely_tokens).is_none() {
-        return Ok(Fitting {
-            hits,
-            dropped: Vec::new(),
-        });
+        return Ok(Sifted { hits, dropped });
     }
 
     let mut kept = Vec::with_capacity(hits.len());
-    let mut dropped = Vec::new();
     for hit in hits {
         let chunk = hit.chunk.id;
         kept.push(hit);
@@ -222,59 +218,33 @@ fn fitting(run: &Run<'_>, hits: Vec<Hit>) -> Result<Fitting, RunError> {
             dropped.push(DroppedChunk { chunk, reason });
         }
     }
-    Ok(Fitting {
+    Ok(Sifted {
         hits: kept,
         dropped,
     })
 }
 
-/// The hits after merging, and the texts that went into another one.
-struct Merged {
-    hits: Vec<Hit>,
-    absorbed: Vec<DroppedChunk>,
-}
-
 /// Merges joined texts that share a chunk (SAKI-RAG, section 3.2), and emits what became of them.
-fn merge(run: &mut Run<'_>, hits: Vec<Hit>) -> Merged {
+fn merge(run: &mut Run<'_>, hits: Vec<Hit>) -> Sifted {
     let (hits, absorbed) = if run.tools.config.linker.merge {
         joined::merge(hits)
     } else {
         (hits, Vec::new())
     };
-    if absorbed.is_empty() {
-        return Merged {
-            hits,
-            absorbed: Vec::new(),
-        };
+    let drop = |text: &joined::Absorbed| DroppedChunk {
+        chunk: text.text,
+        reason: DropReason::Absorbed { by: text.by },
+    };
+    let dropped: Vec<DroppedChunk> = absorbed.iter().map(drop).collect();
+    if !dropped.is_empty() {
+        let is_merged = |hit: &&Hit| absorbed.iter().any(|text| text.by == hit.chunk.id);
+        run.emit(RunEvent::ChunksMerged {
+            step: run.step,
+            merged: hits.iter().filter(is_merged).cloned().collect(),
+        });
+        run.emit_stage(Stage::Merged, &hits, &dropped);
     }
-
-    let merged = hits
-        .iter()
-        .filter(|hit| absorbed.iter().any(|text| text.by == hit.chunk.id))
-        .cloned()
-        .collect();
-    run.emit(RunEvent::ChunksMerged {
-        step: run.step,
-        merged,
-    });
-
-    let dropped: Vec<DroppedChunk> = absorbed
-        .iter()
-        .map(|text| DroppedChunk {
-            chunk: text.text,
-            reason: DropReason::Absorbed { by: text.by },
-        })
-        .collect();
-    run.emit(RunEvent::StageFinished {
-        step: run.step,
-        stage: Stage::Merged,
-        kept: hits.iter().map(|hit| hit.chunk.id).collect(),
-        dropped: dropped.clone(),
-    });
-    Merged {
-        hits,
-        absorbed: dropped,
-    }
+    Sifted { hits, dropped }
 }
 
 /// Puts hits that are ordered best first into the order of the prompt.
@@ -282,10 +252,8 @@ pub fn order(hits: Vec<Hit>, order: PassageOrder) -> Vec<Hit> {
     match order {
         PassageOrder::BestFirst => hits,
         PassageOrder::Edges => {
-            let (front, mut back): (Vec<_>, Vec<_>) = hits
-                .into_iter()
-                .enumerate()
-                .partition(|(rank, _)| rank % 2 == 0);
+            let ranked = hits.into_iter().enumerate();
+            let (front, mut back): (Vec<_>, Vec<_>) = ranked.partition(|(rank, _)| rank % 2 == 0);
             back.reverse();
             front.into_iter().chain(back).map(|(_, hit)| hit).collect()
         }
@@ -298,40 +266,29 @@ pub fn best_first<T>(mut hits: Vec<T>, order: PassageOrder) -> Vec<T> {
         PassageOrder::BestFirst => hits,
         PassageOrder::Edges => {
             let mut back = hits.split_off(hits.len().div_ceil(2)).into_iter().rev();
-            hits.into_iter()
-                .flat_map(|hit| std::iter::once(hit).chain(back.next()))
-                .collect()
+            let hits = hits.into_iter();
+            let in_turn = hits.flat_map(|hit| std::iter::once(hit).chain(back.next()));
+            in_turn.collect()
         }
     }
 }
 
 fn label_chunks(generator: &dyn Generator, hits: &[Hit]) -> Result<Vec<ContextChunk>, RunError> {
     let bare = count(generator, &Prompt::user(""))?;
-    (1..)
-        .zip(hits)
-        .map(|(label, hit)| {
-            let prompt = Prompt::user(fold_white_space(&hit.chunk.text));
-            Ok(ContextChunk {
-                label,
-                chunk: hit.chunk.id,
-                tokens: count(generator, &prompt)?.saturating_sub(bare),
-            })
+    let chunks = (1..).zip(hits).map(|(label, hit)| {
+        let prompt = Prompt::user(fold_white_space(&hit.chunk.text));
+        Ok(ContextChunk {
+            label,
+            chunk: hit.chunk.id,
+            tokens: count(generator, &prompt)?.saturating_sub(bare),
         })
-        .collect()
+    });
+    chunks.collect()
 }
 
 /// Returns the prompt of the answer, with passages or from memory.
 pub fn prompt(config: &Config, prompts: &Prompts, question: &str, hits: &[Hit]) -> Prompt {
-    prompt_of_kind(config.answer.prompt, prompts, question, hits)
-}
-
-/// Returns the prompt of this kind, with passages or from memory.
-pub fn prompt_of_kind(
-    kind: AnswerPrompt,
-    prompts: &Prompts,
-    question: &str,
-    hits: &[Hit],
-) -> Prompt {
+    let kind = config.answer.prompt;
     fill_prompt(kind, prompts, question, hits, &show_chunks(kind, hits))
 }
 
@@ -489,13 +446,9 @@ pub fn show_chunks(kind: AnswerPrompt, hits: &[Hit]) -> Vec<String> {
             .zip(hits)
             .map(|(label, Hit { chunk, date, .. })| {
                 let place = fold_white_space(&chunk.names().join(" › "));
-                let day = date
-                    .as_ref()
-                    .map_or_else(String::new, |date| format!(" ({date})"));
-                format!(
-                    "[{label}] {place}{day}\n{}\n",
-                    quote_frame(chunk.text.trim())
-                )
+                let day = date.as_ref().map(|date| format!(" ({date})"));
+                let text = quote_frame(chunk.text.trim());
+                format!("[{label}] {place}{}\n{text}\n", day.unwrap_or_default())
             })
             .collect(),
         AnswerPrompt::StepByStep | AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => {
@@ -515,23 +468,12 @@ fn quote_frame(text: &str) -> Cow<'_, str> {
         line.starts_with("Question:") || label.is_some_and(|(number, _)| is_number(number))
     };
     // what begins a line for a model, does so here
-    let is_end = |c: char| {
-        matches!(
-            c,
-            '\n' | '\r' | '\u{b}' | '\u{c}' | '\u{85}' | '\u{2028}' | '\u{2029}'
-        )
-    };
+    let is_end = |c: char| "\n\r\u{b}\u{c}\u{85}\u{2028}\u{2029}".contains(c);
     if !text.split(is_end).any(is_frame) {
         return Cow::Borrowed(text);
     }
     let lines = text.split_inclusive(is_end);
-    let quoted = lines.map(|line| {
-        if is_frame(line) {
-            format!("> {line}")
-        } else {
-            line.to_owned()
-        }
-    });
+    let quoted = lines.flat_map(|line| [if is_frame(line) { "> " } else { "" }, line]);
     Cow::Owned(quoted.collect())
 }
 

@@ -14,9 +14,7 @@ impl Run<'_> {
         kind: JudgementKind<'_>,
         prompts: &[Prompt],
     ) -> Result<Vec<Labelled>, LlmError> {
-        let JudgementKind {
-            purpose, labels, ..
-        } = kind;
+        let JudgementKind { purpose, labels } = kind;
         let call = self.emit_model_calls(purpose, prompts)?;
         let mut rows = self.read_likelihoods(call, prompts, labels)?;
         let masses: Vec<f32> = rows.iter().map(|row| row.mass).collect();

@@ -16,8 +16,8 @@ pub use context::best_first;
 pub use gate::Gate;
 pub use model_calls::Call;
 pub use state::Run;
-pub use tools::{Corpus, Tools};
+pub use tools::{Corpus, Tools, query_vectors};
 pub use values::{
     Answer, Draft, Effort, Known, Need, Passages, Query, Searched, Sentence, StepLookup,
-    Understood, token_event,
+    Understood, documents, token_event,
 };

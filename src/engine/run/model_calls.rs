@@ -7,7 +7,7 @@ use std::slice;
 use crate::config::prompts::PromptName;
 use crate::config::{JudgeModel, RerankerModel};
 use crate::engine::error::RunError;
-use crate::event::{CallUsage, Flow, ModelRole, RunEvent, StopError, saturating_u32};
+use crate::event::{Flow, ModelRole, RunEvent, StopError, saturating_u32};
 use crate::llm::{
     Completion, Decoding, End, Entailment, HiddenAt, Labelled, LlmError, Prompt, Tapped, Taps,
     Token,
@@ -51,12 +51,15 @@ impl Run<'_> {
         observe: &mut TokenObserver<'_>,
     ) -> Result<Tapped, RunError> {
         if self.is_stopped() {
-            return Ok(without_taps(Completion {
-                text: String::new(),
-                tokens: Vec::new(),
-                thoughts: String::new(),
-                end: End::Stopped,
-            }));
+            return Ok(Tapped {
+                completion: Completion {
+                    text: String::new(),
+                    tokens: Vec::new(),
+                    thoughts: String::new(),
+                    end: End::Stopped,
+                },
+                hidden: Vec::new(),
+            });
         }
 
         let rendered = self.tools.generator.render(call.prompt)?;
@@ -113,10 +116,8 @@ impl Run<'_> {
 
         // events hold finite numbers
         let least = |logprob: &f32| logprob.max(LEAST_LOGPROB);
-        Ok(scored
-            .iter()
-            .map(|row| row.iter().map(least).sum())
-            .collect())
+        let sums = scored.iter().map(|row| row.iter().map(least).sum());
+        Ok(sums.collect())
     }
 
     /// Emits the calls that these prompts are and returns the number of the first. Equal prompts
@@ -165,10 +166,8 @@ impl Run<'_> {
         if self.last_prompt.is_empty() {
             self.last_prompt = self.tools.render_instructions()?;
         }
-        let shared = prompt
-            .iter()
-            .zip(&self.last_prompt)
-            .take_while(|(a, b)| a == b);
+        let shared = prompt.iter().zip(&self.last_prompt);
+        let shared = shared.take_while(|(token, known)| token == known);
         let unread = prompt.len() - shared.count();
         self.last_prompt = prompt.to_vec();
         Ok(Some((unread as f32 / rate * 1000.0) as u64))
@@ -176,7 +175,7 @@ impl Run<'_> {
 
     /// Emits and counts the usage of the calls since number `first` together.
     pub(super) fn emit_usage(&mut self, first: u32) {
-        let usage: CallUsage = self.tools.generator.usage();
+        let usage = self.tools.generator.usage();
         self.usage.prompt_tokens_evaluated += u64::from(usage.prompt_tokens_evaluated);
         self.usage.prompt_tokens_reused += u64::from(usage.prompt_tokens_reused);
         self.usage.tokens_generated += u64::from(usage.tokens_generated);
@@ -191,11 +190,7 @@ impl Run<'_> {
     }
 
     pub(super) fn check_stopped(&self) -> Result<(), StopError> {
-        if self.is_stopped() {
-            Err(StopError)
-        } else {
-            Ok(())
-        }
+        Flow::stop_if(self.is_stopped()).check()
     }
 
     /// Asks the entailment judge about pairs that this run has not judged yet: word overlap, a
@@ -213,17 +208,15 @@ impl Run<'_> {
             return Ok(pairs.iter().map(|(a, b)| judge_by_words(a, b)).collect());
         }
 
-        let prompts: Vec<Prompt> = pairs
-            .iter()
-            .map(|(first, second)| {
-                let values = [
-                    ("question", question),
-                    ("first", first.trim()),
-                    ("second", second.trim()),
-                ];
-                self.prompt(PromptName::Entailment, &values)
-            })
-            .collect();
+        let prompts = pairs.iter().map(|(first, second)| {
+            let values = [
+                ("question", question),
+                ("first", first.trim()),
+                ("second", second.trim()),
+            ];
+            self.prompt(PromptName::Entailment, &values)
+        });
+        let prompts: Vec<Prompt> = prompts.collect();
 
         let mut judged = Vec::with_capacity(prompts.len());
         for part in prompts.chunks(JUDGED_AT_ONCE) {
@@ -301,10 +294,8 @@ impl ModelCalls for Run<'_> {
         pairs: &[(&str, &str)],
     ) -> Result<Vec<Entailment>, LlmError> {
         self.check_stopped()?;
-        let keys: Vec<_> = pairs
-            .iter()
-            .map(|(a, b)| (question.to_owned(), Meaning::new(a), Meaning::new(b)))
-            .collect();
+        let key = |(a, b): &(&str, &str)| (question.to_owned(), Meaning::new(a), Meaning::new(b));
+        let keys: Vec<_> = pairs.iter().map(key).collect();
 
         // texts that mean the same entail each other, and no pair is judged twice in a run
         let mut new: Vec<usize> = Vec::new();
@@ -328,9 +319,9 @@ impl ModelCalls for Run<'_> {
         }
 
         self.check_stopped()?;
-        Ok(keys
-            .iter()
-            .map(|key| self.judged.get(key).copied().unwrap_or(Entailment::CERTAIN))
+        let judged = keys.iter().map(|key| self.judged.get(key).copied());
+        Ok(judged
+            .map(|one| one.unwrap_or(Entailment::CERTAIN))
             .collect())
     }
 
@@ -348,19 +339,15 @@ impl ModelCalls for Run<'_> {
             let query = query.first().map(Vec::as_slice).unwrap_or_default();
             let vectors = self.embed(texts)?;
             // a cosine in -1..=1 becomes a score in 0..=1
-            return Ok(vectors
-                .iter()
-                .map(|text| ((cosine(query, text) + 1.0) / 2.0).clamp(0.0, 1.0))
-                .collect());
+            let score = |text: &Vec<f32>| ((cosine(query, text) + 1.0) / 2.0).clamp(0.0, 1.0);
+            return Ok(vectors.iter().map(score).collect());
         }
 
-        let prompts: Vec<Prompt> = texts
-            .iter()
-            .map(|text| {
-                let values = [("passage", *text), ("question", question)];
-                self.prompt(PromptName::JudgeRelevant, &values)
-            })
-            .collect();
+        let prompts = texts.iter().map(|text| {
+            let values = [("passage", *text), ("question", question)];
+            self.prompt(PromptName::JudgeRelevant, &values)
+        });
+        let prompts: Vec<Prompt> = prompts.collect();
         let rows = self.classify(JudgementKind::relevance("rerank"), &prompts)?;
         Ok(rows.iter().map(|row| row.shares[0]).collect())
     }
@@ -382,13 +369,6 @@ fn no_embedder() -> LlmError {
     )
 }
 
-fn without_taps(completion: Completion) -> Tapped {
-    Tapped {
-        completion,
-        hidden: Vec::new(),
-    }
-}
-
 /// Returns the spans of the texts in the prompt; none at all when one of them is not there word for
 /// word, since a chat template may change text.
 fn spans(prompt: &str, texts: &[String]) -> Vec<Vec<Range<usize>>> {
@@ -402,8 +382,5 @@ fn spans(prompt: &str, texts: &[String]) -> Vec<Vec<Range<usize>>> {
         })
         .collect();
 
-    match found {
-        Some(spans) if !spans.is_empty() => vec![spans],
-        Some(_) | None => Vec::new(),
-    }
+    Vec::from_iter(found.filter(|spans| !spans.is_empty()))
 }

@@ -31,23 +31,15 @@ fn is_named(locations: &[Location], chunk: &ChunkText) -> bool {
 pub fn keep(run: &mut Run<'_>, mut hits: Vec<Hit>) -> Result<Vec<Hit>, RunError> {
     let settings = &run.tools.config.retriever;
     let best = settings.max_hits();
-    let below = hits.split_off(hits.len().min(best));
-    hits.extend(
-        below
-            .into_iter()
-            .filter(|hit| is_pinned(settings, &hit.chunk)),
-    );
-
+    let below = hits.split_off(hits.len().min(best)).into_iter();
+    hits.extend(below.filter(|hit| is_pinned(settings, &hit.chunk)));
     let Some(corpus) = run.tools.corpus.as_ref() else {
         return Ok(hits);
     };
     let mut unknown = Vec::new();
     for place in &settings.pinned {
-        let chunks = corpus.index.document(&place.document)?;
-        let pinned: Vec<ChunkText> = chunks
-            .into_iter()
-            .filter(|chunk| place.covers(chunk))
-            .collect();
+        let mut pinned = corpus.index.document(&place.document)?;
+        pinned.retain(|chunk| place.covers(chunk));
         if pinned.is_empty() {
             unknown.push(place);
         }

@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 
 use crate::engine::error::RunError;
 use crate::event::{
-    Advice, Citation, FENCE, Flow, Hit, ModelCard, ModelRole, Numbering, Outcome, Retrieval,
-    RunEvent, RunUsage, elapsed_ms, is_stop, saturating_u32,
+    Advice, Citation, DroppedChunk, FENCE, Flow, Hit, ModelCard, ModelRole, Numbering, Outcome,
+    Retrieval, RunEvent, RunUsage, Stage, elapsed_ms, is_stop, saturating_u32,
 };
 use crate::methods::ModelCalls as _;
 
-use super::tools::Tools;
+use super::tools::{Tools, query_vectors};
 use super::values::{Answer, Contexts, Effort, Judged, Searched, Sentence, token_event};
 
 /// A run in progress.
@@ -84,12 +84,37 @@ impl<'a> Run<'a> {
         });
     }
 
+    /// Emits what a stage between the retriever and the context kept, and what it dropped.
+    pub fn emit_stage(&mut self, stage: Stage, hits: &[Hit], dropped: &[DroppedChunk]) {
+        self.emit(RunEvent::StageFinished {
+            step: self.step,
+            stage,
+            kept: hits.iter().map(|hit| hit.chunk.id).collect(),
+            dropped: dropped.to_vec(),
+        });
+    }
+
     /// Emits a sentence token by token.
     pub fn emit_tokens(&mut self, sentence: &Sentence) {
         let step = sentence.step;
         self.emit(RunEvent::StepStarted { step });
         for token in &sentence.tokens {
             self.emit(token_event(step, token));
+        }
+    }
+
+    /// Emits a sentence that was not generated in this run, and returns it.
+    pub fn give_sentence(&mut self, step: u32, text: &str, citations: Vec<Citation>) -> Sentence {
+        self.emit(RunEvent::StepGiven {
+            step,
+            text: text.to_owned(),
+            citations: citations.clone(),
+        });
+        Sentence {
+            step,
+            raw: text.to_owned(),
+            citations,
+            ..Sentence::default()
         }
     }
 
@@ -156,19 +181,12 @@ impl<'a> Run<'a> {
             let embedder = corpus.embedder.card();
             models.extend((embedder.width > 0).then(|| embedder.clone()));
         }
-        if let Some(reranker) = &tools.reranker {
-            models.push(reranker.card().clone());
-        }
-        if let Some(judge) = &tools.judge {
-            models.push(judge.card().clone());
-        }
-        if let Some(linker) = &tools.linker {
-            models.push(ModelCard {
-                role: ModelRole::Linker,
-                ..linker.card().clone()
-            });
-        }
-
+        models.extend(tools.reranker.as_ref().map(|model| model.card().clone()));
+        models.extend(tools.judge.as_ref().map(|model| model.card().clone()));
+        models.extend(tools.linker.as_ref().map(|linker| ModelCard {
+            role: ModelRole::Linker,
+            ..linker.card().clone()
+        }));
         models
     }
 
@@ -179,19 +197,13 @@ impl<'a> Run<'a> {
         };
         let settings = &self.tools.config.retriever;
         let texts: Vec<&str> = searches.iter().map(|search| search.text.as_str()).collect();
-        let vectors = if settings.kind.has_vectors() {
-            corpus.embedder.embed_queries(&texts)?
-        } else {
-            vec![Vec::new(); texts.len()]
-        };
+        let vectors = query_vectors(corpus.embedder, settings.kind, &texts)?;
         let embedder = &corpus.embedder.card().fingerprint;
-
         self.usage.retrievals += 1;
-        texts
-            .iter()
-            .zip(&vectors)
-            .map(|(text, vector)| Ok(corpus.index.search(text, vector, embedder, settings)?))
-            .collect()
+        let search = |(text, vector): (&&str, &Vec<f32>)| {
+            Ok(corpus.index.search(text, vector, embedder, settings)?)
+        };
+        texts.iter().zip(&vectors).map(search).collect()
     }
 
     /// Returns the unit vector of each hit: that of this run where the chunk was made in it,
@@ -208,12 +220,10 @@ impl<'a> Run<'a> {
             }
         }
 
-        let unknown: Vec<String> = hits
-            .iter()
-            .zip(&vectors)
-            .filter(|(_, vector)| vector.is_none())
-            .map(|(hit, _)| hit.chunk.embedded_text())
-            .collect();
+        let unknown = hits.iter().zip(&vectors);
+        let unknown = unknown.filter(|(_, vector)| vector.is_none());
+        let unknown = unknown.map(|(hit, _)| hit.chunk.embedded_text());
+        let unknown: Vec<String> = unknown.collect();
         if !unknown.is_empty() {
             let unknown: Vec<&str> = unknown.iter().map(String::as_str).collect();
             let mut embedded = self.embed(&unknown)?.into_iter();

@@ -1,9 +1,9 @@
 //! The models, the corpus and the settings that a run borrows.
 
 use crate::config::prompts::{PromptName, Prompts};
-use crate::config::{AnswerPrompt, Config};
+use crate::config::{AnswerPrompt, Config, RetrieverKind};
 use crate::corpus::TokenCounter;
-use crate::event::{CorpusCard, Problem, VerdictFit};
+use crate::event::{Problem, VerdictFit};
 use crate::index::Search;
 use crate::llm::{Embedder, EntailmentJudge, LlmError, OpenGenerator, Prompt, Reranker};
 use crate::probe::Probe;
@@ -37,10 +37,19 @@ pub struct Corpus<'a> {
     pub counter: &'a TokenCounter,
 }
 
-impl Corpus<'_> {
-    /// Returns the corpus and the state of its index.
-    pub fn card(&self) -> CorpusCard {
-        self.index.card()
+/// Returns the vectors of the queries of a search; empty ones where it compares none.
+///
+/// # Errors
+/// Failures of the embedder.
+pub fn query_vectors(
+    embedder: &mut dyn Embedder,
+    kind: RetrieverKind,
+    texts: &[&str],
+) -> Result<Vec<Vec<f32>>, LlmError> {
+    if kind.has_vectors() {
+        embedder.embed_queries(texts)
+    } else {
+        Ok(vec![Vec::new(); texts.len()])
     }
 }
 

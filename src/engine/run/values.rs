@@ -1,6 +1,6 @@
 //! The values that the stages of a run hand on to each other.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use crate::event::{Citation, ContextOrigin, DroppedChunk, Hit, RunEvent, Uncertainty, Unmeasured};
 use crate::llm::{Entailment, Hidden, Prompt, Token};
@@ -40,11 +40,18 @@ impl Passages {
 
     /// Returns the texts of the hits in their order.
     pub fn texts(&self) -> Vec<&str> {
-        self.hits
-            .iter()
-            .map(|hit| hit.chunk.text.as_str())
-            .collect()
+        let texts = self.hits.iter().map(|hit| hit.chunk.text.as_str());
+        texts.collect()
     }
+}
+
+/// Returns the documents of some hits, each once, in their order.
+pub fn documents<'h>(hits: impl IntoIterator<Item = &'h Hit>) -> Vec<&'h str> {
+    let mut seen = HashSet::new();
+    let documents = hits.into_iter().map(|hit| hit.chunk.document.as_str());
+    documents
+        .filter(|document| seen.insert(*document))
+        .collect()
 }
 
 /// The query of a lookup.
@@ -64,16 +71,6 @@ pub struct Searched {
     pub most: usize,
 }
 
-impl Query {
-    /// A query that is searched as it is.
-    pub fn one(text: &str) -> Self {
-        Self {
-            text: text.to_owned(),
-            searches: vec![Searched::new(text)],
-        }
-    }
-}
-
 impl Searched {
     /// A search whose hits are all taken.
     pub fn new(text: &str) -> Self {
@@ -90,7 +87,7 @@ impl Searched {
 }
 
 /// The state of the answer at a lookup.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub struct Need<'n> {
     /// The sentences of the answer so far.
     pub confirmed: &'n [String],
@@ -139,7 +136,7 @@ impl Contexts {
 pub type Judged = HashMap<(String, Meaning, Meaning), Entailment>;
 
 /// A sentence of the answer as it came from the generator.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Sentence {
     pub step: u32,
     /// The text with the white space around it.

@@ -4,11 +4,9 @@ use crate::config::FilterKind;
 use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, context};
-use crate::event::{
-    DropReason, DroppedChunk, GradedChunk, Hit, JudgedChunk, Part, RunEvent, Stage,
-};
+use crate::event::{DropReason, DroppedChunk, GradedChunk, JudgedChunk, Part, RunEvent, Stage};
 use crate::llm::Prompt;
-use crate::methods::chunkrag::{self, Grades, Kept};
+use crate::methods::chunkrag::{self, Kept, Twin};
 use crate::methods::{JudgementKind, ModelCalls as _, cosine};
 
 /// Room for a label and the end of the turn.
@@ -45,17 +43,11 @@ pub fn filter(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunErro
 /// Drops the texts that are not relevant: SAKI-RAG's filter (algorithm 1, lines 6 to 11).
 fn judge(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
     let passages = drop_too_long(run, PromptName::JudgeRelevant, passages)?;
-    let prompts: Vec<Prompt> = passages
-        .hits
-        .iter()
-        .map(|hit| {
-            let values = [
-                ("passage", hit.chunk.text.as_str()),
-                ("question", passages.sought.as_str()),
-            ];
-            run.prompt(PromptName::JudgeRelevant, &values)
-        })
-        .collect();
+    let prompts = passages.texts().into_iter().map(|text| {
+        let values = [("passage", text), ("question", passages.sought.as_str())];
+        run.prompt(PromptName::JudgeRelevant, &values)
+    });
+    let prompts: Vec<Prompt> = prompts.collect();
     let rows = run.classify(JudgementKind::relevance("relevant"), &prompts)?;
     let probabilities: Vec<f32> = rows.iter().map(|row| row.shares[0]).collect();
 
@@ -63,32 +55,24 @@ fn judge(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
     let exact: Vec<f64> = probabilities.iter().map(|one| f64::from(*one)).collect();
     let Kept { kept, fell_back } = chunkrag::keep(&exact, f64::from(MIN_PROBABILITY), fallback);
 
-    let judged = passages
-        .hits
-        .iter()
-        .zip(&probabilities)
-        .map(|(hit, probability)| JudgedChunk {
-            chunk: hit.chunk.id,
-            probability: *probability,
-        })
-        .collect();
+    let judged = passages.hits.iter().zip(&probabilities);
+    let judged = judged.map(|(hit, probability)| JudgedChunk {
+        chunk: hit.chunk.id,
+        probability: *probability,
+    });
     run.emit(RunEvent::ChunksJudged {
         step: run.step,
-        judged,
+        judged: judged.collect(),
         min_probability: MIN_PROBABILITY,
         fell_back,
     });
-
-    let verdicts = probabilities
-        .into_iter()
-        .zip(kept)
-        .map(|(probability, is_kept)| {
-            (!is_kept).then_some(DropReason::Irrelevant {
-                probability,
-                min_probability: MIN_PROBABILITY,
-            })
+    let verdicts = probabilities.into_iter().zip(kept);
+    let verdicts = verdicts.map(|(probability, is_kept)| {
+        (!is_kept).then_some(DropReason::Irrelevant {
+            probability,
+            min_probability: MIN_PROBABILITY,
         })
-        .collect();
+    });
     Ok(narrow(run, Stage::Judged, passages, verdicts))
 }
 
@@ -136,25 +120,19 @@ fn drop_redundant(run: &mut Run<'_>, passages: Passages) -> Result<Passages, Run
         cosine(&vectors[a], &vectors[b])
     });
 
-    let verdicts = twins
-        .iter()
-        .map(|twin| {
-            twin.map(|twin| DropReason::Redundant {
-                duplicate_of: passages.hits[twin.of].chunk.id,
-                similarity: twin.cosine,
-            })
-        })
-        .collect();
+    let reason = |twin: Twin| DropReason::Redundant {
+        duplicate_of: passages.hits[twin.of].chunk.id,
+        similarity: twin.cosine,
+    };
+    let verdicts: Vec<_> = twins.into_iter().map(|twin| twin.map(reason)).collect();
     Ok(narrow(run, Stage::Redundant, passages, verdicts))
 }
 
 /// Grades every text three times and drops those below the dynamic threshold (ChunkRAG, section 3).
 fn grade(run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunError> {
     let grades = chunkrag::grade(run, &passages.sought, &passages.texts())?;
-    let scores: Vec<f32> = grades
-        .iter()
-        .map(|grades| chunkrag::combine(*grades, WEIGHTS))
-        .collect();
+    let scores = grades.iter().map(|one| chunkrag::combine(*one, WEIGHTS));
+    let scores: Vec<f32> = scores.collect();
     let exact: Vec<f64> = scores.iter().map(|score| f64::from(*score)).collect();
 
     let filter = &run.tools.config.filter;
@@ -169,39 +147,27 @@ fn grade(run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunError
         passages.wanted_tokens = Some(wanted);
     }
 
-    let graded = graded_chunks(&passages.hits, &grades, &scores);
+    let graded = passages.hits.iter().zip(grades).zip(&scores);
+    let graded = graded.map(|((hit, grades), score)| GradedChunk {
+        chunk: hit.chunk.id,
+        grades,
+        score: *score,
+    });
     run.emit(RunEvent::ChunksGraded {
         step: run.step,
-        graded,
+        graded: graded.collect(),
         threshold: threshold.value as f32,
         is_tight: threshold.is_tight,
         fell_back: kept.fell_back,
     });
-
-    let verdicts = kept
-        .kept
-        .iter()
-        .zip(&scores)
-        .map(|(is_kept, score)| {
-            (!is_kept).then_some(DropReason::BelowThreshold {
-                score: *score,
-                threshold: threshold.value as f32,
-            })
+    let verdicts = kept.kept.into_iter().zip(scores);
+    let verdicts = verdicts.map(|(is_kept, score)| {
+        (!is_kept).then_some(DropReason::BelowThreshold {
+            score,
+            threshold: threshold.value as f32,
         })
-        .collect();
+    });
     Ok(narrow(run, Stage::Graded, passages, verdicts))
-}
-
-fn graded_chunks(hits: &[Hit], grades: &[Grades], scores: &[f32]) -> Vec<GradedChunk> {
-    hits.iter()
-        .zip(grades)
-        .zip(scores)
-        .map(|((hit, grades), score)| GradedChunk {
-            chunk: hit.chunk.id,
-            grades: *grades,
-            score: *score,
-        })
-        .collect()
 }
 
 /// Drops every hit that has a reason to be dropped, and emits what the stage left.
@@ -209,7 +175,7 @@ fn narrow(
     run: &mut Run<'_>,
     stage: Stage,
     mut passages: Passages,
-    verdicts: Vec<Option<DropReason>>,
+    verdicts: impl IntoIterator<Item = Option<DropReason>>,
 ) -> Passages {
     let mut hits = Vec::with_capacity(passages.hits.len());
     let mut dropped = Vec::new();
@@ -223,12 +189,7 @@ fn narrow(
         }
     }
 
-    run.emit(RunEvent::StageFinished {
-        step: run.step,
-        stage,
-        kept: hits.iter().map(|hit| hit.chunk.id).collect(),
-        dropped: dropped.clone(),
-    });
+    run.emit_stage(stage, &hits, &dropped);
     passages.dropped.append(&mut dropped);
     Passages { hits, ..passages }
 }

@@ -69,18 +69,17 @@ pub fn rewrite(run: &mut Run<'_>, turns: &[Turn]) -> Result<String, RunError> {
         }
     };
 
-    let is_used = as_asked.is_none();
+    let used = match &as_asked {
+        None => rewritten.clone(),
+        Some(_) => question.to_owned(),
+    };
     run.emit(RunEvent::FollowUpRewritten {
         question: question.to_owned(),
-        rewritten: rewritten.clone(),
+        rewritten,
         turns: saturating_u32(read),
         as_asked,
     });
-    Ok(if is_used {
-        rewritten
-    } else {
-        question.to_owned()
-    })
+    Ok(used)
 }
 
 /// Returns the prompt with as many of the turns as fit the context, the last ones, and their
@@ -160,13 +159,9 @@ fn has(list: &[&str], word: Option<&String>) -> bool {
 /// stays, or a thread of such questions would grow without end.
 fn join_last(question: &str, turns: &[Turn]) -> String {
     let last = turns.last().map_or("", |turn| turn.question.as_str());
-    let first = last
-        .split_inclusive(['?', '？', '؟'])
-        .next()
-        .unwrap_or_default();
-    format!("{} {question}", fold_white_space(first))
-        .trim_start()
-        .to_owned()
+    let mut parts = last.split_inclusive(['?', '？', '؟']);
+    let first = fold_white_space(parts.next().unwrap_or_default());
+    format!("{first} {question}").trim_start().to_owned()
 }
 
 /// Returns why a rewriting cannot stand for the question; `None` where it can.
@@ -191,11 +186,8 @@ fn fault(question: &str, rewritten: &str, turns: &[Turn]) -> Option<AsAsked> {
         let word = word.to_lowercase();
         of_thread.contains(&word) || of_question.contains(&word)
     };
-    let names = names(rewritten).into_iter();
-    let invented: Vec<String> = names
-        .filter(|name| !is_known(name))
-        .map(str::to_owned)
-        .collect();
+    let invented = names(rewritten).into_iter().filter(|name| !is_known(name));
+    let invented: Vec<String> = invented.map(str::to_owned).collect();
     if !invented.is_empty() {
         return Some(AsAsked::NamesInvented { words: invented });
     }
@@ -230,14 +222,11 @@ fn is_single_question(question: &str, text: &str) -> bool {
 fn lost_words(question: &str, rewritten: &HashSet<String>) -> Vec<String> {
     let is_kept = |word: &str| rewritten.contains(&word.to_lowercase());
     let names = names(question);
-    let others: Vec<&str> = split_words(question)
-        .filter(|word| says_something(word) && !names.contains(word))
-        .collect();
-    let gone: Vec<&str> = others
-        .iter()
-        .copied()
-        .filter(|word| !is_kept(word))
-        .collect();
+    let others = split_words(question);
+    let others = others.filter(|word| says_something(word) && !names.contains(word));
+    let others: Vec<&str> = others.collect();
+    let gone = others.iter().copied().filter(|word| !is_kept(word));
+    let gone: Vec<&str> = gone.collect();
     let are_too_many = gone.len() * 2 > others.len();
 
     let names = names.into_iter().filter(|name| !is_kept(name));
@@ -250,12 +239,8 @@ fn lost_words(question: &str, rewritten: &HashSet<String>) -> Vec<String> {
 fn names(text: &str) -> Vec<&str> {
     let words: Vec<&str> = split_words(text).collect();
     let is_second_name = words.get(1).is_some_and(|word| is_name(word));
-    let first = usize::from(!is_second_name);
-    words
-        .into_iter()
-        .skip(first)
-        .filter(|word| is_name(word))
-        .collect()
+    let words = words.into_iter().skip(usize::from(!is_second_name));
+    words.filter(|word| is_name(word)).collect()
 }
 
 fn is_name(word: &str) -> bool {

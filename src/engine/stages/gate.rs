@@ -94,10 +94,7 @@ impl Gate for ByMeasure {
 
     fn taps(&self, _run: &Run<'_>) -> Vec<HiddenAt> {
         let reads_states = self.measure == UncertaintyMeasure::Probe;
-        reads_states
-            .then_some(HiddenAt::FirstToken)
-            .into_iter()
-            .collect()
+        Vec::from_iter(reads_states.then_some(HiddenAt::FirstToken))
     }
 
     fn decide_early(&self, tokens: &[Token]) -> Option<Uncertainty> {

@@ -27,14 +27,12 @@ pub struct Units<'d> {
 /// Returns the recipe of links with these settings. `embedder` is the model whose vectors a
 /// sentence-level model reads.
 pub fn recipe(settings: &LinkerSettings, model: &ModelCard, embedder: &ModelCard) -> LinkRecipe {
-    let (linker, embedder) = match settings.kind {
-        LinkerKind::Off => ("off", ""),
-        LinkerKind::Tokens => ("tokens", ""),
-        LinkerKind::Sentence => ("sentence", embedder.fingerprint.as_str()),
-        LinkerKind::Neighbours => ("neighbours", ""),
+    let embedder = match settings.kind {
+        LinkerKind::Sentence => embedder.fingerprint.as_str(),
+        LinkerKind::Off | LinkerKind::Tokens | LinkerKind::Neighbours => "",
     };
     LinkRecipe {
-        linker: linker.to_owned(),
+        linker: settings.kind.name().to_owned(),
         model: model.fingerprint.clone(),
         model_file: model.file.clone(),
         embedder: embedder.to_owned(),
@@ -87,10 +85,8 @@ pub fn link(
 /// Returns the number of tokens of each chunk in the model's vocabulary.
 fn lengths(model: &dyn OpenGenerator, chunks: &[ChunkText]) -> Result<Vec<u32>, LlmError> {
     let bare = count(model, "")?;
-    chunks
-        .iter()
-        .map(|chunk| Ok(count(model, &chunk.text)?.saturating_sub(bare) + 1))
-        .collect()
+    let length = |chunk: &ChunkText| Ok(count(model, &chunk.text)?.saturating_sub(bare) + 1);
+    chunks.iter().map(length).collect()
 }
 
 fn count(model: &dyn OpenGenerator, text: &str) -> Result<u32, LlmError> {
@@ -158,16 +154,11 @@ fn attend_vectors(
         *number /= length;
     }
 
-    let units = vectors
-        .iter()
-        .map(|vector| vector.clone().unwrap_or_else(|| vec![0.0; width]));
+    let units = vectors.iter();
+    let units = units.map(|vector| vector.clone().unwrap_or_else(|| vec![0.0; width]));
     let inputs: Vec<Vec<f32>> = std::iter::once(mean).chain(units).collect();
     let rows = model.attend_vectors(&inputs, Layers::All)?;
-
     // the row and the column of the sink belong to no chunk
-    Ok(rows
-        .into_iter()
-        .skip(1)
-        .map(|row| row.into_iter().skip(1).collect())
-        .collect())
+    let rows = rows.into_iter().skip(1);
+    Ok(rows.map(|row| row.into_iter().skip(1).collect()).collect())
 }

@@ -37,31 +37,21 @@ pub fn link(run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunEr
     spare.append(&mut passages.spare);
 
     let documents = read_documents(run, &seeds)?;
-    let joiner = Joiner {
-        retriever: &config.retriever,
-        max_relatives: or_k(config.linker.relatives),
-    };
-    let texts: Vec<Vec<LinkedText>> = seeds
-        .iter()
-        .map(|seed| joiner.join(seed, documents.get(&seed.chunk.document)))
-        .collect();
+    let max_relatives = or_k(config.linker.relatives);
+    let texts = seeds.iter().map(|seed| {
+        let document = documents.get(&seed.chunk.document).into_iter();
+        let relatives = document.flat_map(|document| document.relatives(seed, &config.retriever));
+        join(seed, relatives.take(max_relatives))
+    });
+    let texts: Vec<Vec<LinkedText>> = texts.collect();
     let linked = rank_in_turn(&texts);
-
+    let joined = linked.iter().filter(|text| !text.relatives.is_empty());
     run.emit(RunEvent::ChunksLinked {
         step: run.step,
-        linked: linked
-            .iter()
-            .filter(|text| !text.relatives.is_empty())
-            .cloned()
-            .collect(),
+        linked: joined.cloned().collect(),
     });
     let hits: Vec<Hit> = linked.into_iter().map(|text| text.hit).collect();
-    run.emit(RunEvent::StageFinished {
-        step: run.step,
-        stage: Stage::Linked,
-        kept: hits.iter().map(|hit| hit.chunk.id).collect(),
-        dropped: Vec::new(),
-    });
+    run.emit_stage(Stage::Linked, &hits, &[]);
     Ok(Passages {
         hits,
         spare,
@@ -156,101 +146,66 @@ impl LinkedDocument {
         self.chunks.iter().position(|known| known.id == chunk)
     }
 
+    /// Returns the chunks that a hit is linked with, strongest first. Chunks that the user pinned
+    /// or excluded are not joined with anything.
+    fn relatives(
+        &self,
+        seed: &Hit,
+        settings: &RetrieverSettings,
+    ) -> impl Iterator<Item = (&ChunkText, f32)> {
+        let links = self.position(seed.chunk.id);
+        let links = links.and_then(|position| self.links.get(position));
+        let linked = links.into_iter().flatten();
+        let linked =
+            linked.filter_map(|link| Some((self.chunks.get(link.to as usize)?, link.weight)));
+        linked.filter(|(chunk, _)| !pins::is_decided(settings, chunk))
+    }
+
     /// Returns the chunks around the first hit of the document with their links.
     fn to_event(&self, document: &str, first_hit: usize) -> DocumentLinks {
         let first = first_hit.saturating_sub(MAX_SHOWN_CHUNKS / 4);
         let end = (first + MAX_SHOWN_CHUNKS).min(self.chunks.len());
         let first = end.saturating_sub(MAX_SHOWN_CHUNKS).min(first);
 
-        let chunks = self
-            .chunks
-            .iter()
-            .zip(&self.links)
-            .skip(first)
-            .take(end - first)
-            .map(|(chunk, links)| LinkedChunk {
-                chunk: chunk.id,
-                lines: chunk.lines,
-                place: chunk.place(chunk.lines),
-                links: links.clone(),
-            })
-            .collect();
+        let shown = self.chunks.iter().zip(&self.links);
+        let shown = shown.skip(first).take(end - first);
+        let chunks = shown.map(|(chunk, links)| LinkedChunk {
+            chunk: chunk.id,
+            lines: chunk.lines,
+            place: chunk.place(chunk.lines),
+            links: links.clone(),
+        });
         DocumentLinks {
             document: document.to_owned(),
             first: saturating_u32(first),
             of: saturating_u32(self.chunks.len()),
-            chunks,
+            chunks: chunks.collect(),
         }
     }
 }
 
-/// Joins a hit with its relatives as the settings say.
-struct Joiner<'s> {
-    retriever: &'s RetrieverSettings,
-    max_relatives: usize,
-}
-
-impl Joiner<'_> {
-    /// Returns the texts of a hit: one with each of its strongest relatives, as algorithm 1 has it
-    /// (equation 6 joins all of them in one). A hit without relatives stays as it is.
-    fn join(&self, seed: &Hit, document: Option<&LinkedDocument>) -> Vec<LinkedText> {
-        let relatives = self.relatives(seed, document);
-        let texts: Vec<LinkedText> = relatives
-            .into_iter()
-            .filter_map(|(chunk, weight)| joined_text(seed, chunk, weight))
-            .collect();
-
-        if texts.is_empty() {
-            vec![LinkedText {
-                hit: seed.clone(),
-                seed: seed.chunk.id,
-                relatives: Vec::new(),
-            }]
-        } else {
-            texts
-        }
-    }
-
-    /// Returns the chunks that a hit is linked with, strongest first. Chunks that the user pinned
-    /// or excluded are not joined with anything.
-    fn relatives<'d>(
-        &self,
-        seed: &Hit,
-        document: Option<&'d LinkedDocument>,
-    ) -> Vec<(&'d ChunkText, f32)> {
-        let Some(document) = document else {
-            return Vec::new();
-        };
-
-        let Some(links) = document
-            .position(seed.chunk.id)
-            .and_then(|position| document.links.get(position))
-        else {
-            return Vec::new();
-        };
-
-        links
-            .iter()
-            .filter_map(|link| Some((document.chunks.get(link.to as usize)?, link.weight)))
-            .filter(|(chunk, _)| !pins::is_decided(self.retriever, chunk))
-            .take(self.max_relatives)
-            .collect()
-    }
-}
-
-fn joined_text(seed: &Hit, relative: &ChunkText, weight: f32) -> Option<LinkedText> {
-    let hit = Hit {
-        chunk: joined::join(&[&seed.chunk, relative])?,
-        ..seed.clone()
-    };
-    Some(LinkedText {
-        hit,
+/// Returns the texts of a hit: one with each of its strongest relatives, as algorithm 1 has it
+/// (equation 6 joins all of them in one). A hit without relatives stays as it is.
+fn join<'d>(seed: &Hit, relatives: impl Iterator<Item = (&'d ChunkText, f32)>) -> Vec<LinkedText> {
+    let text = |chunk: ChunkText, relatives| LinkedText {
+        hit: Hit {
+            chunk,
+            ..seed.clone()
+        },
         seed: seed.chunk.id,
-        relatives: vec![Relative {
-            chunk: relative.id,
-            weight,
-        }],
-    })
+        relatives,
+    };
+    let texts = relatives.filter_map(|(relative, weight)| {
+        let joined = joined::join(&[&seed.chunk, relative])?;
+        let chunk = relative.id;
+        Some(text(joined, vec![Relative { chunk, weight }]))
+    });
+    let texts: Vec<LinkedText> = texts.collect();
+    if texts.is_empty() {
+        vec![text(seed.chunk.clone(), Vec::new())]
+    } else {
+        texts
+    }
 }
 
 /// Returns the first text of every hit, then the second of every hit, and so on. A text that two

@@ -16,15 +16,21 @@ pub fn write(run: &mut Run<'_>, rewritten: &str, need: &Need<'_>) -> Result<Quer
     let config = run.tools.config;
     if !config.retriever.kind.is_on() {
         // nothing is searched, so there is no query to emit
-        return Ok(Query::one(rewritten));
+        return Ok(Query {
+            text: rewritten.to_owned(),
+            searches: vec![Searched::new(rewritten)],
+        });
     }
 
     let (kind, written) = match need.uncertain {
         None => (QueryKind::Question, from_question(rewritten)),
-        Some(uncertain) => (
-            config.query.kind,
-            write_for(config.query.kind, run, rewritten, need.confirmed, uncertain)?,
-        ),
+        Some(uncertain) => {
+            let kind = config.query.kind;
+            (
+                kind,
+                write_for(kind, run, rewritten, need.confirmed, uncertain)?,
+            )
+        }
     };
     let text = written.text();
     let searches = match need.uncertain {
@@ -37,7 +43,7 @@ pub fn write(run: &mut Run<'_>, rewritten: &str, need: &Need<'_>) -> Result<Quer
     run.emit(RunEvent::QueryWritten {
         step: run.step,
         query: text.clone(),
-        writer: writer(kind).to_owned(),
+        writer: kind.name().replace('_', " "),
         words: written.words,
         region: written.region,
     });
@@ -112,18 +118,4 @@ fn in_turn(question: &str, confirmed: &[String], uncertain: &Sentence) -> Vec<Se
             ..Searched::new(uncertain.text())
         },
     ]
-}
-
-/// Returns the name of a writer in events.
-fn writer(kind: QueryKind) -> &'static str {
-    match kind {
-        QueryKind::Question => "question",
-        QueryKind::LastSentence => "last sentence",
-        QueryKind::UncertainSentence => "uncertain sentence",
-        QueryKind::FullHistory => "full history",
-        QueryKind::UncertaintyAware => "uncertainty aware",
-        QueryKind::CertainWords => "certain words",
-        QueryKind::AttendedWords => "attended words",
-        QueryKind::InTurn => "in turn",
-    }
 }

@@ -7,7 +7,7 @@ use std::time::Instant;
 use crate::config::MinSimilarity;
 use crate::corpus::SemanticSplit;
 use crate::engine::error::RunError;
-use crate::engine::run::{Known, Passages, Run, context, pins};
+use crate::engine::run::{Known, Passages, Run, context, documents, pins};
 use crate::event::{
     ChunkText, ContextOrigin, Hit, Ranked, RechunkedDocument, Retrieval, RunEvent, elapsed_us,
     saturating_u32,
@@ -43,12 +43,10 @@ pub fn rechunk(
         step: run.step,
         retrieval: Retrieval {
             query: run.question.to_owned(),
-            bm25_found: 0,
             vector_found: saturating_u32(hits.len()),
             hits: hits.clone(),
             wall_us: elapsed_us(started),
-            filter: None,
-            documents: std::collections::BTreeMap::new(),
+            ..Retrieval::default()
         },
     });
 
@@ -58,47 +56,32 @@ pub fn rechunk(
 }
 
 /// A chunk with its unit vector.
-struct NewChunk {
-    chunk: ChunkText,
-    vector: Vec<f32>,
-}
+type NewChunk = (ChunkText, Vec<f32>);
 
 /// Splits the documents behind all hits again and returns their new chunks.
 fn rechunk_documents(run: &mut Run<'_>, passages: &Passages) -> Result<Vec<NewChunk>, RunError> {
-    let mut documents: Vec<&str> = Vec::new();
-    for hit in passages.hits.iter().chain(&passages.spare) {
-        if !documents.contains(&hit.chunk.document.as_str()) {
-            documents.push(&hit.chunk.document);
-        }
-    }
     let Some(corpus) = run.tools.corpus.as_mut() else {
         return Ok(Vec::new());
     };
 
+    let documents = documents(passages.hits.iter().chain(&passages.spare));
     let split = SemanticSplit::new(&run.tools.config.chunker);
     let rechunked = corpus
         .index
         .rechunk(&documents, split, corpus.embedder, corpus.counter)?;
+    let (similarity, percentile) = match split.similarity {
+        MinSimilarity::Cosine(cosine) => (cosine, None),
+        MinSimilarity::Percentile(percentile) => (0.0, Some(percentile.number())),
+    };
     run.emit(RunEvent::DocumentsRechunked {
         step: run.step,
         documents: rechunked.iter().map(to_event).collect(),
-        similarity: match split.similarity {
-            MinSimilarity::Cosine(cosine) => cosine,
-            MinSimilarity::Percentile(_) => 0.0,
-        },
-        percentile: match split.similarity {
-            MinSimilarity::Cosine(_) => None,
-            MinSimilarity::Percentile(percentile) => Some(percentile.number()),
-        },
+        similarity,
+        percentile,
         max_tokens: split.tokens,
     });
-
-    Ok(rechunked
-        .into_iter()
-        .filter_map(|document| document.chunks.ok())
-        .flat_map(|chunks| chunks.to_vec())
-        .map(|(chunk, vector)| NewChunk { chunk, vector })
-        .collect())
+    let chunks = rechunked.into_iter().filter_map(|one| one.chunks.ok());
+    Ok(chunks.flat_map(|chunks| chunks.to_vec()).collect())
 }
 
 fn to_event(document: &Rechunked) -> RechunkedDocument {
@@ -119,25 +102,23 @@ fn nearest(run: &mut Run<'_>, chunks: Vec<NewChunk>) -> Result<Vec<Hit>, RunErro
         None => None,
     };
     let query = query.unwrap_or_default();
-    let mut scored: Vec<(f32, NewChunk)> = chunks
-        .into_iter()
-        .map(|new| (cosine(&query, &new.vector), new))
-        .collect();
+    let chunks = chunks.into_iter();
+    let scored = chunks.map(|(chunk, vector)| (cosine(&query, &vector), chunk, vector));
+    let mut scored: Vec<(f32, ChunkText, Vec<f32>)> = scored.collect();
 
     // both sorts are stable: of equally near chunks the one whose document ranked higher is first,
     // and a pinned one is never cut off
     let settings = &run.tools.config.retriever;
     scored.sort_by(|a, b| b.0.total_cmp(&a.0));
-    scored.sort_by_key(|(_, new)| !pins::is_pinned(settings, &new.chunk));
+    scored.sort_by_key(|(_, chunk, _)| !pins::is_pinned(settings, chunk));
     scored.truncate(settings.max_hits());
-
     let mut hits = Vec::with_capacity(scored.len());
-    for (rank, (score, new)) in (1..).zip(scored) {
+    for (rank, (score, chunk, vector)) in (1..).zip(scored) {
         let ranked = Ranked { score, rank };
-        run.contexts.vectors.insert(new.chunk.id, new.vector);
+        run.contexts.vectors.insert(chunk.id, vector);
         hits.push(Hit {
             vector: Some(ranked),
-            ..Hit::new(new.chunk, ranked)
+            ..Hit::new(chunk, ranked)
         });
     }
     Ok(hits)

@@ -14,7 +14,7 @@ use crate::methods::dense::{self, Evaluation};
 use crate::methods::{Meaning, cosine, is_refusal};
 
 use super::rechunker::rechunk;
-use super::understanding::{self, Lines};
+use super::understanding;
 
 /// Repairs the passages: re-chunked documents, rounds, or one after the other.
 pub fn refine(
@@ -92,14 +92,9 @@ fn repair_in_rounds(
     let settings = &config.refiner;
     // the pool is fixed: what a round takes out of it is not replaced by lower-ranked hits
     let retriever = &config.retriever;
-    let pool: Vec<Hit> = first
-        .passages
-        .spare
-        .iter()
-        .take(retriever.keep.saturating_sub(retriever.k) as usize)
-        .cloned()
-        .collect();
-
+    let in_pool = retriever.keep.saturating_sub(retriever.k) as usize;
+    let mut pool = first.passages.spare.clone();
+    pool.truncate(in_pool);
     let mut visited = Visited::default();
     let mut best = first.clone();
     let mut best_evaluation = evaluate(run, &first)?;
@@ -197,30 +192,25 @@ fn classify(run: &mut Run<'_>, now: &Candidate) -> Result<Vec<ChunkClass>, RunEr
     let question = run.question;
     let hits = &now.passages.hits;
     let measured = &now.understood.measured;
-    let lines = Lines::new(hits);
     let dense = dense::Dense {
         calls: run,
         question,
         settings: &config.understanding,
         seed: config.seed,
     };
-    let classified = dense.classify(&lines.passages(), measured)?;
-
+    let classified = dense.classify(&understanding::lines(hits), measured)?;
     let classes = classified.iter().map(|chunk| chunk.class).collect();
-    let chunks = hits
-        .iter()
-        .zip(classified)
-        .map(|(hit, classified)| ClassifiedChunk {
-            chunk: hit.chunk.id,
-            class: classified.class,
-            without: classified.without,
-            agreement: classified.agreement.map(|agreement| agreement as f32),
-        })
-        .collect();
+    let chunks = hits.iter().zip(classified);
+    let chunks = chunks.map(|(hit, classified)| ClassifiedChunk {
+        chunk: hit.chunk.id,
+        class: classified.class,
+        without: classified.without,
+        agreement: classified.agreement.map(|agreement| agreement as f32),
+    });
     run.emit(RunEvent::ChunksClassified {
         step: run.step,
         round: now.understood.round,
-        chunks,
+        chunks: chunks.collect(),
     });
     Ok(classes)
 }
@@ -270,22 +260,18 @@ fn change(
 /// Returns the passages without these, best first. A pinned chunk stays whatever its class.
 fn prune(run: &Run<'_>, now: &Candidate, dropped: &[usize]) -> Passages {
     let config = run.tools.config;
-    let pruned: Vec<u64> = dropped
-        .iter()
-        .map(|at| &now.passages.hits[*at].chunk)
-        .filter(|chunk| !pins::is_pinned(&config.retriever, chunk))
-        .map(|chunk| chunk.id)
-        .collect();
-
+    let pruned = dropped.iter().map(|at| &now.passages.hits[*at].chunk);
+    let pruned = pruned.filter(|chunk| !pins::is_pinned(&config.retriever, chunk));
+    let pruned: Vec<u64> = pruned.map(|chunk| chunk.id).collect();
     let mut next = now.passages.clone();
     next.hits = context::best_first(next.hits, config.answer.order);
     next.hits.retain(|hit| !pruned.contains(&hit.chunk.id));
+    let round = now.understood.round;
+    let reason = DropReason::Unnecessary { round };
     next.dropped
         .extend(pruned.into_iter().map(|chunk| DroppedChunk {
             chunk,
-            reason: DropReason::Unnecessary {
-                round: now.understood.round,
-            },
+            reason: reason.clone(),
         }));
     next
 }

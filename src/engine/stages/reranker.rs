@@ -30,29 +30,20 @@ pub fn rerank_hits(
         rankings.push(ranking(&scores));
     }
 
-    let rankings: Vec<&[(usize, f32)]> = searches
-        .iter()
-        .zip(&rankings)
-        .map(|(search, ranking)| search.take_from(ranking))
-        .collect();
+    let rankings = searches.iter().zip(&rankings);
+    let rankings = rankings.map(|(search, ranking)| search.take_from(ranking));
+    let rankings: Vec<&[(usize, f32)]> = rankings.collect();
     let ranked = in_turn(&rankings, |(position, _)| *position);
-    let scored = ranked
-        .iter()
-        .map(|(position, score)| RerankedChunk {
-            chunk: hits[*position].chunk.id,
-            score: *score,
-        })
-        .collect();
+    let scored = ranked.iter().map(|(position, score)| RerankedChunk {
+        chunk: hits[*position].chunk.id,
+        score: *score,
+    });
     run.emit(RunEvent::ChunksReranked {
         step: run.step,
-        ranked: scored,
+        ranked: scored.collect(),
     });
-
-    let mut hits: Vec<Option<Hit>> = hits.into_iter().map(Some).collect();
-    Ok(ranked
-        .into_iter()
-        .filter_map(|(position, _)| hits[*position].take())
-        .collect())
+    let ordered = ranked.iter().map(|(position, _)| hits[*position].clone());
+    Ok(ordered.collect())
 }
 
 /// Returns the positions of the scores with them, best first; one that is not a number counts as 0.

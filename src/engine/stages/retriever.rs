@@ -15,11 +15,8 @@ pub fn retrieve(run: &mut Run<'_>, query: &Query) -> Result<Passages, RunError> 
         return Ok(Passages::default());
     };
 
-    if let Some(filtered) = retrieval
-        .filter
-        .as_ref()
-        .filter(|limit| limit.documents == 0)
-    {
+    let limit = retrieval.filter.as_ref();
+    if let Some(filtered) = limit.filter(|limit| limit.documents == 0) {
         run.emit(RunEvent::warning(Problem::new(
             format!("no document is let through by `{}`", filtered.filter),
             "change retriever.filter (--only, --type, --after, --before)",
@@ -37,11 +34,9 @@ pub fn retrieve(run: &mut Run<'_>, query: &Query) -> Result<Passages, RunError> 
 /// and so on. A hit keeps the scores of the search that placed it.
 fn merge(query: &Query, found: Vec<Retrieval>) -> Option<Retrieval> {
     let longest = found.iter().map(|one| one.hits.len()).max()?;
-    let searches = query.searches.iter();
-    let lists: Vec<&[Hit]> = searches
-        .zip(&found)
-        .map(|(search, found)| search.take_from(&found.hits))
-        .collect();
+    let lists = query.searches.iter().zip(&found);
+    let lists = lists.map(|(search, found)| search.take_from(&found.hits));
+    let lists: Vec<&[Hit]> = lists.collect();
     let in_turn = in_turn(&lists, |hit| hit.chunk.id);
     let mut hits: Vec<Hit> = in_turn.into_iter().cloned().collect();
     if found.len() > 1 {

@@ -7,6 +7,7 @@ use crate::engine::error::RunError;
 use crate::engine::run::Run;
 use crate::event::{Part, RunEvent};
 use crate::llm::Decoding;
+use crate::methods::query::bare;
 use crate::methods::{ModelCalls, cosine, finite};
 
 /// Maximum length of a rewritten question.
@@ -66,28 +67,21 @@ fn keywords(run: &mut Run<'_>) -> Result<String, RunError> {
 /// Returns the cosine similarity between the question and its rewriting.
 fn similarity(run: &mut Run<'_>, rewritten: &str) -> Result<f32, RunError> {
     let vectors = run.embed(&[run.question, rewritten])?;
-    let similarity = vectors
-        .first()
-        .zip(vectors.get(1))
-        .map_or(0.0, |(a, b)| cosine(a, b));
-    Ok(finite(similarity))
+    let pair = vectors.first().zip(vectors.get(1));
+    Ok(finite(pair.map_or(0.0, |(a, b)| cosine(a, b))))
 }
 
 /// Appends to the question those words of the rewriting that it lacks.
 fn with_new_words(question: &str, rewritten: &str) -> String {
-    let bare = |word: &str| {
-        word.trim_matches(|c: char| !c.is_alphanumeric())
-            .to_lowercase()
-    };
     let known: Vec<String> = question.split_whitespace().map(bare).collect();
-    let new = rewritten
-        .split_whitespace()
-        .filter(|word| !bare(word).is_empty() && !known.contains(&bare(word)));
-
-    std::iter::once(question)
-        .chain(new)
-        .collect::<Vec<&str>>()
-        .join(" ")
+    let mut words = vec![question];
+    for word in rewritten.split_whitespace() {
+        let bare = bare(word);
+        if !bare.is_empty() && !known.contains(&bare) {
+            words.push(word);
+        }
+    }
+    words.join(" ")
 }
 
 #[cfg(test)]

@@ -25,27 +25,13 @@ pub fn measure_retrieved(run: &mut Run<'_>, passages: &Passages) -> Result<Known
     measure(run, &passages.hits, ContextOrigin::Retrieved).map(Some)
 }
 
-/// The texts of chunks as DENSE takes them: each in one line, as the prompt shows it.
-pub struct Lines(Vec<(String, u32)>);
-
-impl Lines {
-    pub fn new(hits: &[Hit]) -> Self {
-        Self(
-            hits.iter()
-                .map(|hit| (fold_white_space(&hit.chunk.text), hit.chunk.tokens))
-                .collect(),
-        )
-    }
-
-    pub fn passages(&self) -> Vec<Passage<'_>> {
-        self.0
-            .iter()
-            .map(|(text, tokens)| Passage {
-                text,
-                tokens: *tokens,
-            })
-            .collect()
-    }
+/// Returns chunks as DENSE takes them: each in one line, as the prompt shows it.
+pub fn lines(hits: &[Hit]) -> Vec<Passage> {
+    let line = |hit: &Hit| Passage {
+        text: fold_white_space(&hit.chunk.text),
+        tokens: hit.chunk.tokens,
+    };
+    hits.iter().map(line).collect()
 }
 
 /// Returns how the retrieved context was understood; measures it now if no stage has done so.
@@ -120,16 +106,13 @@ pub fn measure(
             Ok(Ok(understood))
         }
         Err(Unmeasurable { reason, rephrased }) => {
-            let chunks = (1..)
-                .zip(hits)
-                .zip(&rephrased)
-                .map(|((label, hit), rephrased)| varied_chunk(label, hit, rephrased))
-                .collect();
+            let chunks = (1..).zip(hits).zip(&rephrased);
+            let chunks = chunks.map(|((label, hit), one)| varied_chunk(label, hit, one));
             run.emit(RunEvent::UnderstandingSkipped {
                 step,
                 round,
                 reason,
-                chunks,
+                chunks: chunks.collect(),
             });
             Ok(Err(reason))
         }
@@ -154,8 +137,7 @@ fn measure_answers(
         seed: config.seed,
     };
 
-    let lines = Lines::new(hits);
-    let measured = dense.measure_first(&lines.passages(), count, &mut rephrasings, known);
+    let measured = dense.measure(&lines(hits), count, &mut rephrasings, known);
     run.contexts.rephrasings = rephrasings;
     Ok(measured?)
 }
@@ -166,34 +148,25 @@ fn to_event(
     origin: ContextOrigin,
     started: Instant,
 ) -> Understanding {
+    let chunks = hits.iter().zip(&measured.rephrased).enumerate();
+    let chunks = chunks.map(|(at, (hit, rephrased))| VariedChunk {
+        reply: measured.reply_of[at].map(saturating_u32),
+        certain: measured.is_certain_of(at),
+        ..varied_chunk(saturating_u32(at + 1), hit, rephrased)
+    });
+    let rows = measured.agreement.rows().iter();
+    let rows = rows.map(|row| row.iter().map(|link| *link as f32).collect());
     Understanding {
         origin,
-        chunks: measured_chunks(hits, measured),
+        chunks: chunks.collect(),
         replies: measured.replies.clone(),
-        matrix: measured
-            .agreement
-            .rows()
-            .iter()
-            .map(|row| row.iter().map(|link| *link as f32).collect())
-            .collect(),
+        matrix: rows.collect(),
         judgements: measured.judgements.clone(),
         dse: measured.dse as f32,
         threshold: dense::THRESHOLD,
         certain: measured.is_certain(),
         wall_ms: elapsed_ms(started),
     }
-}
-
-fn measured_chunks(hits: &[Hit], measured: &Measured) -> Vec<VariedChunk> {
-    hits.iter()
-        .zip(&measured.rephrased)
-        .enumerate()
-        .map(|(at, (hit, rephrased))| VariedChunk {
-            reply: measured.reply_of[at].map(saturating_u32),
-            certain: measured.is_certain_of(at),
-            ..varied_chunk(saturating_u32(at + 1), hit, rephrased)
-        })
-        .collect()
 }
 
 fn varied_chunk(label: u32, hit: &Hit, rephrased: &Rephrased) -> VariedChunk {

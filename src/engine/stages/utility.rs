@@ -151,26 +151,22 @@ impl SePer {
         let none = seper(&[]).unwrap_or_default();
         let whole = seper(&all).unwrap_or_default();
 
-        let of_hits = hits
-            .iter()
-            .enumerate()
-            .filter_map(|(at, hit)| {
-                let mut others = all.clone();
-                others.remove(at);
-                Some(HitUtility {
-                    label: saturating_u32(at + 1),
-                    chunk: hit.chunk.id,
-                    alone: seper(&[at])? - none,
-                    left_out: whole - seper(&others)?,
-                })
+        let of_hits = hits.iter().enumerate().filter_map(|(at, hit)| {
+            let mut others = all.clone();
+            others.remove(at);
+            Some(HitUtility {
+                label: saturating_u32(at + 1),
+                chunk: hit.chunk.id,
+                alone: seper(&[at])? - none,
+                left_out: whole - seper(&others)?,
             })
-            .collect();
+        });
         Utility {
             form: self.form,
             references: references.texts.clone(),
             own_answer: references.are_own,
             delta: whole - none,
-            hits: of_hits,
+            hits: of_hits.collect(),
             beliefs: beliefs.to_vec(),
         }
     }
@@ -179,23 +175,14 @@ impl SePer {
 impl References {
     /// Takes the given answers that are not empty, or the run's own where there is none.
     fn new(given: &[String], own: &str) -> Self {
-        let given: Vec<String> = non_empty(given.iter().map(String::as_str));
-        let are_own = given.is_empty();
-        let texts = if are_own {
-            non_empty(std::iter::once(own))
-        } else {
-            given
-        };
+        let given = given.iter().map(|text| text.trim().to_owned());
+        let mut texts: Vec<String> = given.filter(|text| !text.is_empty()).collect();
+        let are_own = texts.is_empty();
+        if are_own && !own.trim().is_empty() {
+            texts.push(own.trim().to_owned());
+        }
         Self { texts, are_own }
     }
-}
-
-fn non_empty<'t>(texts: impl Iterator<Item = &'t str>) -> Vec<String> {
-    texts
-        .map(str::trim)
-        .filter(|text| !text.is_empty())
-        .map(str::to_owned)
-        .collect()
 }
 
 /// Returns the belief in each context. All samples are one call, and so are all judgements.
@@ -207,16 +194,12 @@ fn measure(
 ) -> Result<Vec<Belief>, RunError> {
     let question = run.question;
     let settings = &run.tools.config.utility;
-    let prompts: Vec<Prompt> = contexts
-        .iter()
-        .map(|context| {
-            let texts: Vec<&str> = context
-                .iter()
-                .map(|at| hits[*at].chunk.text.as_str())
-                .collect();
-            context::utility_prompt(run.tools.prompts, question, &texts)
-        })
-        .collect();
+    let prompts = contexts.iter().map(|context| {
+        let texts = context.iter().map(|at| hits[*at].chunk.text.as_str());
+        let texts: Vec<&str> = texts.collect();
+        context::utility_prompt(run.tools.prompts, question, &texts)
+    });
+    let prompts: Vec<Prompt> = prompts.collect();
 
     let greedy_decoding = Decoding::one_line(ANSWER_TOKENS, run.tools.config.seed);
     let sampled_decoding = Decoding {
@@ -224,10 +207,8 @@ fn measure(
         ..greedy_decoding.clone()
     };
     let samples = settings.samples.max(1) as usize;
-    let repeated: Vec<Prompt> = prompts
-        .iter()
-        .flat_map(|prompt| vec![prompt.clone(); samples])
-        .collect();
+    let repeated = prompts.iter().flat_map(|one| vec![one.clone(); samples]);
+    let repeated: Vec<Prompt> = repeated.collect();
     let sampled = ModelCalls::complete(run, "utility samples", &repeated, &sampled_decoding)?;
     let greedy = ModelCalls::complete(run, "utility", &prompts, &greedy_decoding)?;
 
@@ -249,18 +230,15 @@ fn measure(
 }
 
 fn belief_samples(believed: &Believed, samples: &[Completion]) -> Vec<BeliefSample> {
-    samples
-        .iter()
-        .enumerate()
-        .map(|(at, sample)| {
-            let cluster = believed.clusters.of[at];
-            BeliefSample {
-                text: sample.text.trim().to_owned(),
-                weight: believed.weights[at] as f32,
-                cluster: saturating_u32(cluster),
-                entailment: believed.entailment[at] as f32,
-                matches: believed.matches[cluster],
-            }
-        })
-        .collect()
+    let sample = |(at, sample): (usize, &Completion)| {
+        let cluster = believed.clusters.of[at];
+        BeliefSample {
+            text: sample.text.trim().to_owned(),
+            weight: believed.weights[at] as f32,
+            cluster: saturating_u32(cluster),
+            entailment: believed.entailment[at] as f32,
+            matches: believed.matches[cluster],
+        }
+    };
+    samples.iter().enumerate().map(sample).collect()
 }

@@ -5,17 +5,17 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use crate::config::prompts::Prompts;
 use crate::config::{AnswerPrompt, Config, ConfigError, LinkerKind, Paths};
 use crate::engine::answer::{ask, check_question};
-use crate::engine::error::{RunError, WorkerError};
+use crate::engine::error::RunError;
 use crate::engine::run::context::{self, needs_corpus};
-use crate::engine::run::{Corpus, Run, Tools};
+use crate::engine::run::{Run, Tools, query_vectors};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
     Advice, Ask, CorpusCard, Event, Flow, LinkReport, ModelCard, Outcome, Problem, Record,
     RunEvent, SESSION, SessionEvent, TracedLookup,
 };
-use crate::index::{Collection, LinkRecipe, Query, Search};
-use crate::llm::{EntailmentJudge, LlmError, LoadedGenerator, OpenGenerator, Reranker};
+use crate::index::{Collection, LinkRecipe, Query, Search as _};
+use crate::llm::{LlmError, LoadedGenerator, OpenGenerator};
 use crate::methods::ModelCalls;
 use crate::trace::{ReadingRates, VerdictFits};
 
@@ -31,10 +31,9 @@ impl Worker {
         &mut self,
         overrides: &[(String, String)],
         publish: Publish<'_>,
-    ) -> Result<bool, WorkerError> {
+    ) -> Result<bool, RunError> {
         let mut config = self.layers.with(overrides)?.config()?;
-        let session = &mut self.session;
-        let mut emit = |event| publish(session.record(event));
+        let mut emit = |event| publish(self.session.record(event));
         let loaded = match self.models.load(&config, true, &mut emit) {
             Err(LlmError::Stopped(_)) => return Ok(false),
             loaded => loaded?,
@@ -53,36 +52,27 @@ impl Worker {
     /// # Errors
     /// Before anything ran: settings, models, or the question itself. A later failure ends the run
     /// as failed.
-    pub fn ask(&mut self, asked: &Ask, publish: Publish<'_>) -> Result<Outcome, WorkerError> {
+    pub fn ask(&mut self, asked: &Ask, publish: Publish<'_>) -> Result<Outcome, RunError> {
         let layers = self.layers.with(&asked.overrides)?;
         let mut config = layers.config()?;
         let searches = needs_corpus(&config) && self.index.is_some();
-        let session = &mut self.session;
-        let mut emit = |event| publish(session.record(event));
+        let mut emit = |event| publish(self.session.record(event));
         if searches {
             self.models.fit_linker(&mut config, &mut emit)?;
         }
-        let loaded = self.models.load(&config, searches, &mut emit)?;
+        let mut loaded = self.models.load(&config, searches, &mut emit)?;
         Models::fit_server(&mut config, &*loaded.generator, &mut emit);
         let prompts = read_prompts(&self.paths, &config, &loaded)?;
 
         if let (Some(index), Some(recipe)) = (self.index.as_mut(), link_recipe(&config, &loaded)) {
             index.use_links(&recipe)?;
         }
-        let corpus = match (self.index.as_ref(), loaded.embedder) {
-            (Some(index), Some(embedder)) => Some(Corpus {
-                index: index as &dyn Search,
-                embedder: &mut *embedder.model,
-                counter: &embedder.counter,
-            }),
-            (Some(_), None) | (None, _) => None,
-        };
-        let lacks_vectors = self.index.as_ref().is_some_and(Collection::lacks_vectors);
-        let is_due = self.are_vectors_due;
-        if corpus.is_some() && lacks_vectors && !is_due && config.retriever.kind.has_vectors() {
+        let searched = self.index.as_ref().filter(|_| searches);
+        let lacks_vectors = searched.is_some_and(Collection::lacks_vectors);
+        if lacks_vectors && !self.are_vectors_due && config.retriever.kind.has_vectors() {
             let _ = emit(without_vectors());
         }
-        let card = corpus.as_ref().map(Corpus::card);
+        let card = searched.map(|index| index.card());
         let is_demo = card.as_ref().is_some_and(|card| card.demo);
         config.answer.prompt = answer_prompt(&config, loaded.generator.card(), is_demo);
         config.judge.model = judge_model(&config, loaded.generator.card());
@@ -101,16 +91,10 @@ impl Worker {
             fits.get(&model.fingerprint, &index.paths())
         });
         let tools = Tools {
-            config: &config,
-            prompts: &prompts,
-            generator: &mut *loaded.generator,
-            corpus,
-            reranker: loaded.reranker.map(|model| model as &mut dyn Reranker),
-            linker: loaded.linker.map(|model| model as &mut dyn OpenGenerator),
-            judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
             reading_rate: rates.rate(&model),
             verdict_fit,
             probe: probe.as_ref().map_err(Advice::to_problem),
+            ..loaded.tools(&config, &prompts, searched)
         };
         let mut stamp = Stamp::new(run_id(&asked.question));
         let outcome = ask(tools, asked, &mut |event| publish(stamp.record(event)))?;
@@ -122,11 +106,7 @@ impl Worker {
     ///
     /// # Errors
     /// Those of [`Self::ask`].
-    pub(super) fn try_change(
-        &mut self,
-        asked: &Ask,
-        publish: Publish<'_>,
-    ) -> Result<(), WorkerError> {
+    pub(super) fn try_change(&mut self, asked: &Ask, publish: Publish<'_>) -> Result<(), RunError> {
         self.ask(asked, &mut |record| match record.event {
             Event::Run(event) => {
                 let event = Box::new(event);
@@ -142,7 +122,7 @@ impl Worker {
     }
 
     /// Returns whether a question with these overrides uses links.
-    pub(super) fn wants_links(&self, overrides: &[(String, String)]) -> Result<bool, WorkerError> {
+    pub(super) fn wants_links(&self, overrides: &[(String, String)]) -> Result<bool, RunError> {
         Ok(self.layers.with(overrides)?.config()?.linker.kind != LinkerKind::Off)
     }
 
@@ -158,11 +138,10 @@ impl Worker {
         overrides: &[(String, String)],
         rebuild: bool,
         publish: Publish<'_>,
-    ) -> Result<Option<LinkReport>, WorkerError> {
+    ) -> Result<Option<LinkReport>, RunError> {
         let mut config = self.layers.with(overrides)?.config()?;
-        let index = self.index.as_mut().ok_or(WorkerError::NoCorpus)?;
-        let session = &mut self.session;
-        let mut emit = |event| publish(session.record(event));
+        let index = self.index.as_mut().ok_or(RunError::NoCorpus)?;
+        let mut emit = |event| publish(self.session.record(event));
         match self.models.fit_linker(&mut config, &mut emit) {
             Err(LlmError::Stopped(_)) => return Ok(None),
             fitted => fitted?,
@@ -173,7 +152,7 @@ impl Worker {
         };
         Models::fit_server(&mut config, &*loaded.generator, &mut emit);
 
-        let recipe = link_recipe(&config, &loaded).ok_or(WorkerError::NoLinker)?;
+        let recipe = link_recipe(&config, &loaded).ok_or(RunError::NoLinker)?;
         if rebuild {
             index.forget_links(&recipe)?;
         }
@@ -190,14 +169,9 @@ impl Worker {
     ///
     /// # Errors
     /// Settings, the generator, an empty question, one that does not fit the context.
-    pub fn check_question(
-        &mut self,
-        question: &str,
-        publish: Publish<'_>,
-    ) -> Result<(), WorkerError> {
+    pub fn check_question(&mut self, question: &str, publish: Publish<'_>) -> Result<(), RunError> {
         let config = self.layers.config()?;
-        let session = &mut self.session;
-        let mut emit = |event| publish(session.record(event));
+        let mut emit = |event| publish(self.session.record(event));
         let loaded = self.models.load(&config, false, &mut emit)?;
         let prompts = read_prompts(&self.paths, &config, &loaded)?;
         check_question(&config, &prompts, loaded.generator, question)?;
@@ -211,20 +185,14 @@ impl Worker {
         finished: &FinishedRun<'_>,
         overrides: &[(String, String)],
         publish: Publish<'_>,
-    ) -> Result<(), WorkerError> {
+    ) -> Result<(), RunError> {
         let utility = self.with_tools(finished.run, overrides, publish, |tools, progress| {
             utility::measure_finished_run(tools, finished, progress)
         })?;
 
-        let utility = utility.ok_or(WorkerError::NothingToMeasure)?;
-
-        self.emit(
-            SessionEvent::UtilityMeasured {
-                run: finished.run.to_owned(),
-                utility,
-            },
-            publish,
-        );
+        let utility = utility.ok_or(RunError::NothingToMeasure)?;
+        let run = finished.run.to_owned();
+        self.emit(SessionEvent::UtilityMeasured { run, utility }, publish);
         Ok(())
     }
 
@@ -237,7 +205,7 @@ impl Worker {
         &mut self,
         publish: Publish<'_>,
         work: impl FnOnce(&mut dyn ModelCalls) -> Result<T, LlmError>,
-    ) -> Result<T, WorkerError> {
+    ) -> Result<T, RunError> {
         self.with_tools("", &[], publish, |tools, progress| {
             Ok(work(&mut Run::new(tools, "", progress))?)
         })
@@ -250,28 +218,19 @@ impl Worker {
         overrides: &[(String, String)],
         publish: Publish<'_>,
         work: impl for<'t> FnOnce(Tools<'t>, &'t mut dyn FnMut(RunEvent) -> Flow) -> Result<T, RunError>,
-    ) -> Result<T, WorkerError> {
+    ) -> Result<T, RunError> {
         let mut config = self.layers.with(overrides)?.config()?;
-        let session = &mut self.session;
-        let mut emit = |event| publish(session.record(event));
-        let loaded = self.models.load(&config, false, &mut emit)?;
+        let mut emit = |event| publish(self.session.record(event));
+        let mut loaded = self.models.load(&config, false, &mut emit)?;
         config.judge.model = judge_model(&config, loaded.generator.card());
         let prompts = read_prompts(&self.paths, &config, &loaded)?;
-
         let tools = Tools {
-            config: &config,
-            prompts: &prompts,
-            generator: loaded.generator,
-            corpus: None,
             reranker: None,
             linker: None,
-            judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
-            reading_rate: 0.0,
-            verdict_fit: None,
-            probe: Err(Problem::without_advice("there is no run to watch")),
+            ..loaded.tools(&config, &prompts, None)
         };
         let mut present = String::new();
-        Ok(work(tools, &mut |event| match event {
+        work(tools, &mut |event| match event {
             RunEvent::CallsProgressed {
                 purpose,
                 begun,
@@ -294,7 +253,7 @@ impl Worker {
                 utility,
             }),
             _ => Flow::Continue,
-        })?)
+        })
     }
 
     /// Searches a phrase among the chunks of the open corpus and in the results of these queries,
@@ -308,26 +267,20 @@ impl Worker {
         queries: &[(u32, String)],
         overrides: &[(String, String)],
         publish: Publish<'_>,
-    ) -> Result<Vec<TracedLookup>, WorkerError> {
+    ) -> Result<Vec<TracedLookup>, RunError> {
         let config = self.layers.with(overrides)?.config()?;
-        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
-        let session = &mut self.session;
-        let mut emit = |event| publish(session.record(event));
+        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
+        let mut emit = |event| publish(self.session.record(event));
         let embedder = self.models.embedder(&config, &mut emit)?;
         let texts: Vec<&str> = queries.iter().map(|(_, query)| query.as_str()).collect();
-        let vectors = if config.retriever.kind.has_vectors() {
-            embedder.model.embed_queries(&texts)?
-        } else {
-            vec![Vec::new(); texts.len()]
-        };
-        let fingerprint = embedder.model.card().fingerprint.clone();
-
+        let kind = config.retriever.kind;
+        let vectors = query_vectors(&mut *embedder.model, kind, &texts)?;
         let mut lookups = Vec::new();
         for ((step, query), vector) in queries.iter().zip(&vectors) {
             let text = Query {
                 text: query,
                 vector,
-                embedder: &fingerprint,
+                embedder: &embedder.model.card().fingerprint,
             };
             let chunks = index.trace_passage(phrase, text, &config.retriever)?;
             lookups.push(TracedLookup {

@@ -6,7 +6,8 @@
 
 use serde::Serialize;
 
-use crate::engine::error::WorkerError;
+use crate::engine::error::RunError;
+use crate::methods::largest_by;
 use crate::methods::searag::entropy_threshold;
 use crate::probe::Sample;
 
@@ -43,13 +44,12 @@ impl Worker {
         &mut self,
         questions: Vec<ProbeQuestion>,
         publish: Publish<'_>,
-    ) -> Result<Calibration, WorkerError> {
+    ) -> Result<Calibration, RunError> {
         let config = for_collecting(self.layers.config()?);
-        self.with_sentences(&config, questions, publish, |collected, _| {
-            let rows = collected.journal.rows().iter();
-            let samples: Vec<&Sample> = rows.flat_map(|question| &question.samples).collect();
-            let generator = collected.generator.file.clone();
-            calibration(generator, &samples).ok_or(WorkerError::NoSentences)
+        self.with_sentences(&config, questions, publish, |sentences, generator, _| {
+            let samples = sentences.iter().flat_map(|question| &question.samples);
+            let samples: Vec<&Sample> = samples.collect();
+            calibration(generator.file.clone(), &samples).ok_or(RunError::NoSentences)
         })
     }
 }
@@ -62,13 +62,11 @@ fn calibration(generator: String, samples: &[&Sample]) -> Option<Calibration> {
         .unzip();
     let semantic = entropy_threshold(&entropies, &features).unwrap_or(FIRST_THRESHOLD);
 
-    let sentences: Vec<Sentence> = samples
-        .iter()
-        .map(|sample| Sentence {
-            token_entropy: f64::from(sample.token_entropy),
-            is_uncertain: sample.entropy > semantic,
-        })
-        .collect();
+    let sentence = |sample: &&Sample| Sentence {
+        token_entropy: f64::from(sample.token_entropy),
+        is_uncertain: sample.entropy > semantic,
+    };
+    let sentences: Vec<Sentence> = samples.iter().map(sentence).collect();
     let split = Split::best(&sentences)?;
     Some(Calibration {
         generator,
@@ -104,10 +102,8 @@ impl Split {
     /// uncertain; the lowest of equal ones. The median where all are of one kind; `None` without
     /// sentences.
     fn best(sentences: &[Sentence]) -> Option<Self> {
-        let mut entropies: Vec<f64> = sentences
-            .iter()
-            .map(|sentence| sentence.token_entropy)
-            .collect();
+        let entropies = sentences.iter().map(|sentence| sentence.token_entropy);
+        let mut entropies: Vec<f64> = entropies.collect();
         entropies.sort_by(f64::total_cmp);
         let median = *entropies.get(entropies.len() / 2)?;
 
@@ -118,21 +114,13 @@ impl Split {
                 agreement: None,
             });
         }
-        let middles = entropies
-            .windows(2)
-            .map(|pair| f64::midpoint(pair[0], pair[1]));
-        middles
-            .map(|threshold| Self {
-                threshold,
-                agreement: Some(agreement(sentences, threshold)),
-            })
-            .reduce(|best, next| {
-                if next.agreement > best.agreement {
-                    next
-                } else {
-                    best
-                }
-            })
+        let pairs = entropies.windows(2);
+        let splits = pairs.map(|pair| f64::midpoint(pair[0], pair[1]));
+        let splits = splits.map(|threshold| Self {
+            threshold,
+            agreement: Some(agreement(sentences, threshold)),
+        });
+        largest_by(splits, |split| split.agreement)
     }
 }
 
@@ -141,9 +129,8 @@ impl Split {
 fn agreement(sentences: &[Sentence], threshold: f64) -> f64 {
     let share = |is_uncertain: bool| {
         let of_kind = || {
-            sentences
-                .iter()
-                .filter(move |sentence| sentence.is_uncertain == is_uncertain)
+            let sentences = sentences.iter();
+            sentences.filter(move |sentence| sentence.is_uncertain == is_uncertain)
         };
         let right = of_kind().filter(|one| (one.token_entropy > threshold) == is_uncertain);
         right.count() as f64 / of_kind().count().max(1) as f64

@@ -62,10 +62,8 @@ impl Outbox {
 impl Inbox {
     /// Waits for the next command.
     pub(super) fn wait(&self) -> Next {
-        let next = self
-            .seen
-            .take()
-            .unwrap_or_else(|| self.commands.recv().map_or(Next::Gone, Next::Command));
+        let receive = || self.commands.recv().map_or(Next::Gone, Next::Command);
+        let next = self.seen.take().unwrap_or_else(receive);
         self.take_up(next)
     }
 
@@ -77,15 +75,12 @@ impl Inbox {
 
     /// Returns whether a command waits, or no sender is left: then background work yields.
     pub(super) fn is_waiting(&self) -> bool {
-        let mut seen = self.seen.borrow_mut();
-        let next = seen.take().unwrap_or_else(|| self.look());
-        match next {
-            Next::Nothing => false,
-            Next::Command(_) | Next::Gone => {
-                *seen = Some(next);
-                true
-            }
+        let next = self.seen.take().unwrap_or_else(|| self.look());
+        let is_nothing = matches!(next, Next::Nothing);
+        if !is_nothing {
+            self.seen.replace(Some(next));
         }
+        !is_nothing
     }
 
     /// Marks the command that was taken up as done; see [`StopFlag::settled`].

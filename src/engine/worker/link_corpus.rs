@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use crate::config::LinkerSettings;
-use crate::engine::error::WorkerError;
+use crate::engine::error::RunError;
 use crate::engine::stages::link_builder::{self, Units};
 use crate::event::{
     CorpusCard, Flow, IndexPhase, LinkReport, Problem, SessionEvent, SkippedFile, elapsed_ms,
@@ -18,7 +18,7 @@ pub fn link_corpus(
     model: &mut dyn OpenGenerator,
     settings: &LinkerSettings,
     publish: &mut dyn FnMut(SessionEvent) -> Flow,
-) -> Result<Option<LinkReport>, WorkerError> {
+) -> Result<Option<LinkReport>, RunError> {
     let started = Instant::now();
     let before = index.link_state();
     let mut report = new_report(index, &before, model, settings);
@@ -78,7 +78,7 @@ fn new_report(
 ) -> LinkReport {
     LinkReport {
         corpus: index.card(),
-        linker: format!("{:?}", settings.kind).to_lowercase(),
+        linker: settings.kind.name().to_owned(),
         model: model.card().file.clone(),
         documents: before.documents,
         chunks: before.chunks,
@@ -95,7 +95,7 @@ fn link_document(
     settings: &LinkerSettings,
     path: &str,
     flow: &mut dyn FnMut(usize) -> Flow,
-) -> Result<Result<ChunkLinks, LlmError>, WorkerError> {
+) -> Result<Result<ChunkLinks, LlmError>, RunError> {
     let chunks = index.document(path)?;
     let ids: Vec<u64> = chunks.iter().map(|chunk| chunk.id).collect();
 

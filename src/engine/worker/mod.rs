@@ -3,6 +3,7 @@
 mod stamp;
 mod inbox;
 mod background;
+mod loader;
 mod models;
 mod link_corpus;
 mod operations;

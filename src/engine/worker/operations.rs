@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use crate::config::{ChunkerKind, Layers, Paths, RetrieverKind};
+use crate::config::{ChunkerKind, Config, Layers, Paths, RetrieverKind};
 use crate::engine::answer::questions;
-use crate::engine::error::WorkerError;
+use crate::engine::error::RunError;
+use crate::engine::run::query_vectors;
 use crate::engine::stages::ranking;
 use crate::event::{
     Advice as _, ChunkText, Flow, Hit, IndexReport, Link, Problem, Retrieval, SESSION,
@@ -14,7 +15,8 @@ use crate::event::{
 use crate::index::{Collection, CoveredFolder, IndexError, Search, Update};
 use crate::llm::{LlmError, Reranker};
 
-use super::models::{LoadedEmbedder, Models};
+use super::loader::LoadedEmbedder;
+use super::models::Models;
 use super::stamp::{Publish, Stamp};
 
 /// Maximum number of documents whose headings are read for questions: the screen waits for them.
@@ -72,6 +74,10 @@ impl Worker {
         let _ = publish(self.session.record(event));
     }
 
+    fn warn(&mut self, problem: Problem, publish: Publish<'_>) {
+        self.emit(SessionEvent::warning(problem), publish);
+    }
+
     /// Opens the indexes of these folders; `rebuild` deletes them first. Questions can be asked
     /// about what they hold; [`Worker::update`] updates them.
     ///
@@ -82,7 +88,7 @@ impl Worker {
         folders: &[PathBuf],
         rebuild: bool,
         publish: Publish<'_>,
-    ) -> Result<(), WorkerError> {
+    ) -> Result<(), RunError> {
         // remembered before it can fail, so that a damaged index can be rebuilt
         self.folders = folders.to_owned();
         // dropped first: it holds the writers' locks
@@ -103,18 +109,13 @@ impl Worker {
         };
         let index = index.connect(&settings, folders)?;
         for CoveredFolder { folder, by } in index.covered_folders() {
-            let _ = publish(self.session.record(SessionEvent::warning(Problem::new(
-                format!("{folder} is inside {by} and is indexed once, as a part of it"),
-                format!("open {folder} alone to read files that {by} leaves out"),
-            ))));
+            let text = format!("{folder} is inside {by} and is indexed once, as a part of it");
+            let advice = format!("open {folder} alone to read files that {by} leaves out");
+            self.warn(Problem::new(text, advice), publish);
         }
         for folder in index.outdated_folders() {
-            let _ = publish(
-                self.session
-                    .record(SessionEvent::warning(Problem::without_advice(format!(
-                        "the index of {folder} is of an older version and is built again"
-                    )))),
-            );
+            let text = format!("the index of {folder} is of an older version and is built again");
+            self.warn(Problem::without_advice(text), publish);
         }
         let corpus = index.card();
         self.index = Some(index);
@@ -123,19 +124,26 @@ impl Worker {
     }
 
     /// Opens the indexes of the open folders again, if that is needed.
-    pub(super) fn reopen(
-        &mut self,
-        rebuild: bool,
-        publish: Publish<'_>,
-    ) -> Result<(), WorkerError> {
+    pub(super) fn reopen(&mut self, rebuild: bool, publish: Publish<'_>) -> Result<(), RunError> {
         if self.folders.is_empty() {
-            return Err(WorkerError::NoCorpus);
+            return Err(RunError::NoCorpus);
         }
         if rebuild || self.index.is_none() {
-            self.open(&self.folders.clone(), rebuild, publish)
-        } else {
-            Ok(())
+            self.open(&self.folders.clone(), rebuild, publish)?;
         }
+        Ok(())
+    }
+
+    /// Updates the index with these settings.
+    fn update_index(&mut self, config: &Config, publish: Publish<'_>) -> Result<Update, RunError> {
+        let index = self.index.as_mut().ok_or(RunError::NoCorpus)?;
+        let mut emit = |event| publish(self.session.record(event));
+        let LoadedEmbedder { model, counter } = match self.models.embedder(config, &mut emit) {
+            // a question overtook it: the update is as unfinished as one that is stopped later
+            Err(LlmError::Stopped(_)) => return Ok(Update::Interrupted),
+            embedder => embedder?,
+        };
+        Ok(index.update(config, &mut **model, counter, &mut emit)?)
     }
 
     /// Updates the index of the open corpus. Returns `None` when it was interrupted; the
@@ -143,36 +151,24 @@ impl Worker {
     ///
     /// # Errors
     /// No corpus is open; a model or the index fails.
-    pub fn update(&mut self, publish: Publish<'_>) -> Result<Option<IndexReport>, WorkerError> {
+    pub fn update(&mut self, publish: Publish<'_>) -> Result<Option<IndexReport>, RunError> {
         let config = self.layers.with(&self.index_overrides)?.config()?;
-        let index = self.index.as_mut().ok_or(WorkerError::NoCorpus)?;
-        let session = &mut self.session;
-        let mut emit = |event| publish(session.record(event));
-        let LoadedEmbedder { model, counter } = match self.models.embedder(&config, &mut emit) {
-            // a question overtook it: the update is as unfinished as one that is stopped later
-            Err(LlmError::Stopped(_)) => return Ok(None),
-            embedder => embedder?,
+        let mut report = match self.update_index(&config, publish)? {
+            Update::Interrupted => return Ok(None),
+            Update::Finished(report) => *report,
         };
-
-        match index.update(&config, &mut **model, counter, &mut emit)? {
-            Update::Interrupted => Ok(None),
-            Update::Finished(mut report) => {
-                self.are_vectors_due = false;
-                if let Some(of_words) = self.words_report.take() {
-                    count_words(&mut report, &of_words);
-                }
-                let read = std::mem::take(&mut self.words_read).min(report.unchanged);
-                report.unchanged -= read;
-                report.added += read;
-                let _ = emit(SessionEvent::IndexFinished {
-                    report: (*report).clone(),
-                });
-                let _ = emit(SessionEvent::CorpusOpened {
-                    corpus: report.corpus.clone(),
-                });
-                Ok(Some(*report))
-            }
+        self.are_vectors_due = false;
+        if let Some(of_words) = self.words_report.take() {
+            count_words(&mut report, &of_words);
         }
+        let read = std::mem::take(&mut self.words_read).min(report.unchanged);
+        report.unchanged -= read;
+        report.added += read;
+        let corpus = report.corpus.clone();
+        let finished = report.clone();
+        self.emit(SessionEvent::IndexFinished { report: finished }, publish);
+        self.emit(SessionEvent::CorpusOpened { corpus }, publish);
+        Ok(Some(report))
     }
 
     /// Indexes the words of the open corpus where the vectors that the settings want are not there
@@ -181,9 +177,9 @@ impl Worker {
     ///
     /// # Errors
     /// As [`Worker::update`].
-    pub(super) fn update_words(&mut self, publish: Publish<'_>) -> Result<bool, WorkerError> {
+    pub(super) fn update_words(&mut self, publish: Publish<'_>) -> Result<bool, RunError> {
         let mut config = self.layers.with(&self.index_overrides)?.config()?;
-        let index = self.index.as_mut().ok_or(WorkerError::NoCorpus)?;
+        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
         // chunks of semantic chunking are made of vectors
         let can_wait = config.chunker.kind != ChunkerKind::Semantic;
         let wants_vectors = config.retriever.kind.has_vectors();
@@ -194,15 +190,10 @@ impl Worker {
 
         let before = index.card().documents;
         config.retriever.kind = RetrieverKind::Bm25;
-        let session = &mut self.session;
-        let mut emit = |event| publish(session.record(event));
-        let LoadedEmbedder { model, counter } = match self.models.embedder(&config, &mut emit) {
-            Err(LlmError::Stopped(_)) => return Ok(false),
-            embedder => embedder?,
-        };
-        match index.update(&config, &mut **model, counter, &mut emit)? {
+        match self.update_index(&config, publish)? {
             Update::Interrupted => {
-                let read = index.card().documents;
+                let index = self.index.as_ref();
+                let read = index.map_or(0, |index| index.card().documents);
                 self.words_read += read.saturating_sub(before);
                 Ok(false)
             }
@@ -213,7 +204,8 @@ impl Worker {
                     count_words(&mut report, &of_words);
                 }
                 self.words_report = Some(*report);
-                Ok(emit(SessionEvent::CorpusOpened { corpus }) == Flow::Continue)
+                let opened = SessionEvent::CorpusOpened { corpus };
+                Ok(publish(self.session.record(opened)) == Flow::Continue)
             }
         }
     }
@@ -228,7 +220,7 @@ impl Worker {
         &mut self,
         patience: Duration,
         publish: Publish<'_>,
-    ) -> Result<Updated, WorkerError> {
+    ) -> Result<Updated, RunError> {
         let deadline = Instant::now() + patience;
         if !self.update_words(publish)? {
             return Ok(Updated::Interrupted);
@@ -242,11 +234,7 @@ impl Worker {
         let mut is_stopped = false;
         let updated = self.update(&mut |record| {
             is_stopped |= publish(record) == Flow::Stop;
-            if is_stopped || (can_be_late && is_late()) {
-                Flow::Stop
-            } else {
-                Flow::Continue
-            }
+            Flow::stop_if(is_stopped || (can_be_late && is_late()))
         })?;
         Ok(match updated {
             Some(report) => Updated::Finished(Box::new(report)),
@@ -261,18 +249,18 @@ impl Worker {
     /// # Errors
     /// As [`Worker::update`]. Another process that writes the index is none: its update serves as
     /// well. Nor is an index that cannot be written, which is reported as a warning.
-    pub fn refresh(&mut self, publish: Publish<'_>) -> Result<bool, WorkerError> {
+    pub fn refresh(&mut self, publish: Publish<'_>) -> Result<bool, RunError> {
         let config = self.layers.with(&self.index_overrides)?.config()?;
-        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
+        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
 
         if index.is_current(&config.corpus)? {
             return Ok(true);
         }
 
         match self.update(publish) {
-            Err(WorkerError::Index(IndexError::InUse { .. })) => Ok(true),
-            Err(WorkerError::Index(error)) if error.leaves_index() => {
-                self.emit(SessionEvent::warning(error.to_problem()), publish);
+            Err(RunError::Index(IndexError::InUse { .. })) => Ok(true),
+            Err(RunError::Index(error)) if error.leaves_index() => {
+                self.warn(error.to_problem(), publish);
                 Ok(true)
             }
             updated => Ok(updated?.is_some()),
@@ -283,7 +271,7 @@ impl Worker {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub fn documents(&self) -> Result<Vec<String>, WorkerError> {
+    pub fn documents(&self) -> Result<Vec<String>, RunError> {
         let index = self.index.as_ref();
         index.map_or_else(|| Ok(Vec::new()), |index| Ok(index.documents()?))
     }
@@ -292,7 +280,7 @@ impl Worker {
     ///
     /// # Errors
     /// The index cannot be read.
-    pub(super) fn example_questions(&self) -> Result<Vec<String>, WorkerError> {
+    pub(super) fn example_questions(&self) -> Result<Vec<String>, RunError> {
         let documents = self.documents()?;
         let Some(index) = &self.index else {
             return Ok(Vec::new());
@@ -316,11 +304,8 @@ impl Worker {
     ///
     /// # Errors
     /// No corpus is open; the index cannot be read.
-    pub fn document_links(
-        &self,
-        document: &str,
-    ) -> Result<Vec<(ChunkText, Vec<Link>)>, WorkerError> {
-        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
+    pub fn document_links(&self, document: &str) -> Result<Vec<(ChunkText, Vec<Link>)>, RunError> {
+        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
         let chunks = index.document(document)?;
         let links = index
             .links(document)?
@@ -338,29 +323,19 @@ impl Worker {
         query: &str,
         overrides: &[(String, String)],
         publish: Publish<'_>,
-    ) -> Result<Retrieval, WorkerError> {
+    ) -> Result<Retrieval, RunError> {
         let config = self.layers.with(overrides)?.config()?;
-        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
-        let session = &mut self.session;
-        let mut emit = |event| publish(session.record(event));
+        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
+        let mut emit = |event| publish(self.session.record(event));
         let embedder = self.models.embedder(&config, &mut emit)?;
-
-        let vectors = if config.retriever.kind.has_vectors() {
-            embedder.model.embed_queries(&[query])?
-        } else {
-            Vec::new()
-        };
+        let kind = config.retriever.kind;
+        let vectors = query_vectors(&mut *embedder.model, kind, &[query])?;
         let vector = vectors.first().map(Vec::as_slice).unwrap_or_default();
         let fingerprint = &embedder.model.card().fingerprint;
         let mut found = index.search(query, vector, fingerprint, &config.retriever)?;
-
         if let Some(reranker) = self.models.reranker(&config, &mut emit)? {
-            rerank(
-                &mut found.hits,
-                config.retriever.max_hits(),
-                query,
-                reranker,
-            )?;
+            let kept = config.retriever.max_hits();
+            rerank(&mut found.hits, kept, query, reranker)?;
         }
         Ok(found)
     }
@@ -370,8 +345,8 @@ impl Worker {
         document: &str,
         lines: [u32; 2],
         publish: Publish<'_>,
-    ) -> Result<(), WorkerError> {
-        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
+    ) -> Result<(), RunError> {
+        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
         let source = index.source(document, lines)?;
         self.emit(SessionEvent::SourceOpened { source }, publish);
         Ok(())

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::config::CorpusSettings;
 use crate::corpus::{self, Document, FoundFile, ReadOptions};
-use crate::engine::error::WorkerError;
+use crate::engine::error::RunError;
 use crate::event::{OtherFiles, SessionEvent, SkippedFile};
 use crate::index::IndexError;
 use crate::letters;
@@ -25,7 +25,7 @@ impl Worker {
         &mut self,
         phrase: &str,
         publish: Publish<'_>,
-    ) -> Result<OtherFiles, WorkerError> {
+    ) -> Result<OtherFiles, RunError> {
         let settings = self.layers.config()?.corpus;
         let everything = CorpusSettings {
             hidden: true,
@@ -57,13 +57,11 @@ impl Worker {
                 }
             }
         }
-        self.emit(
-            SessionEvent::OtherFilesSearched {
-                phrase: phrase.to_owned(),
-                files: files.clone(),
-            },
-            publish,
-        );
+        let searched = SessionEvent::OtherFilesSearched {
+            phrase: phrase.to_owned(),
+            files: files.clone(),
+        };
+        self.emit(searched, publish);
         Ok(files)
     }
 }

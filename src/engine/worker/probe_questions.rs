@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use crate::config::prompts::PromptName;
 use crate::corpus::{fold_white_space, language, split_words};
-use crate::engine::error::{RunError, WorkerError};
+use crate::engine::error::RunError;
 use crate::engine::run::{Run, Tools};
 use crate::event::{
     ChunkText, Flow, ProbePhase, ProbeProgress, SessionEvent, StopFlag, elapsed_ms,
@@ -63,7 +63,7 @@ pub fn written_questions(
     index: &Collection,
     file: &Path,
     observer: &mut Observer<'_>,
-) -> Result<Vec<ProbeQuestion>, WorkerError> {
+) -> Result<Vec<ProbeQuestion>, RunError> {
     let started = Instant::now();
     let mut questions = Questions::read(file);
     let before = questions.asked;
@@ -108,13 +108,11 @@ fn replies(
     let decoding = Decoding::one_line(MAX_TOKENS, tools.config.seed);
     let mut publish = |_event| stop.flow();
     let mut run = Run::new(tools.reborrow(), "", &mut publish);
-    let prompts: Vec<Prompt> = chunks
-        .iter()
-        .map(|chunk| {
-            let text = fold_white_space(&chunk.text);
-            run.prompt(PromptName::WriteQuestion, &[("passage", &text)])
-        })
-        .collect();
+    let prompts = chunks.iter().map(|chunk| {
+        let text = fold_white_space(&chunk.text);
+        run.prompt(PromptName::WriteQuestion, &[("passage", &text)])
+    });
+    let prompts: Vec<Prompt> = prompts.collect();
 
     let replies = run.complete("question", &prompts, &decoding)?;
     Ok(replies.into_iter().map(|reply| reply.text).collect())

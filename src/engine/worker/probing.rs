@@ -12,16 +12,16 @@ use crate::config::{
     SettingReader, UnderstandingKind, UtilityKind,
 };
 use crate::engine::answer;
-use crate::engine::error::{RunError, WorkerError};
-use crate::engine::run::{Corpus, Draft, Gate, Passages, Run, Tools};
+use crate::engine::error::RunError;
+use crate::engine::run::{Draft, Gate, Passages, Run, Tools};
 use crate::engine::stages::gate::{decide, sampling};
 use crate::event::{
     Flow, ModelCard, ProbeCard, ProbeLabels, ProbeLayers, ProbePhase, ProbeProgress, ProbeTurns,
-    Problem, SessionEvent, StopError, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
+    SessionEvent, StopError, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
 };
-use crate::index::{Collection, Search};
+use crate::index::{Collection, Search as _};
 use crate::letters::normalise;
-use crate::llm::{EntailmentJudge, HiddenAt, LlmError, OpenGenerator, Reranker};
+use crate::llm::{HiddenAt, LlmError};
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
 use crate::probe::{
     self, Epoch, Probe, ProbeError, Sample, SampleJournal, SampledQuestion, features, narrow,
@@ -65,29 +65,33 @@ impl Worker {
         questions: Vec<ProbeQuestion>,
         file: Option<&Path>,
         publish: Publish<'_>,
-    ) -> Result<TrainedProbe, WorkerError> {
+    ) -> Result<TrainedProbe, RunError> {
         let started = Instant::now();
         let config = for_collecting(self.layers.config()?);
         let probes = self.paths.probes();
-        self.with_sentences(&config, questions, publish, |collected, observer| {
-            let generator = &collected.generator;
-            let trained = fit(collected.journal.rows(), generator, &config, observer)?;
-            let file = match file {
-                Some(file) => file.to_owned(),
-                None => probes.join(file_name(&generator.file, &config.probe)),
-            };
-            trained.save(&file)?;
+        self.with_sentences(
+            &config,
+            questions,
+            publish,
+            |sentences, generator, observer| {
+                let trained = fit(sentences, generator, &config, observer)?;
+                let file = match file {
+                    Some(file) => file.to_owned(),
+                    None => probes.join(file_name(&generator.file, &config.probe)),
+                };
+                trained.save(&file)?;
 
-            let _ = (observer.publish)(SessionEvent::ProbeTrained {
-                probe: trained.card.clone(),
-                file: file.display().to_string(),
-                wall_ms: elapsed_ms(started),
-            });
-            Ok(TrainedProbe {
-                card: trained.card,
-                file,
-            })
-        })
+                let _ = (observer.publish)(SessionEvent::ProbeTrained {
+                    probe: trained.card.clone(),
+                    file: file.display().to_string(),
+                    wall_ms: elapsed_ms(started),
+                });
+                Ok(TrainedProbe {
+                    card: trained.card,
+                    file,
+                })
+            },
+        )
     }
 
     /// Collects sentences of the generator over the open corpus, with their entropies and hidden
@@ -97,34 +101,17 @@ impl Worker {
         config: &Config,
         questions: Vec<ProbeQuestion>,
         publish: Publish<'_>,
-        work: impl FnOnce(&Collected, &mut Observer<'_>) -> Result<T, WorkerError>,
-    ) -> Result<T, WorkerError> {
+        work: impl FnOnce(&[SampledQuestion], &ModelCard, &mut Observer<'_>) -> Result<T, RunError>,
+    ) -> Result<T, RunError> {
         let stop = self.models.stop_flag();
-        let session = &mut self.session;
-        let mut emit = |event| publish(session.record(event));
-        let index = self.index.as_ref().ok_or(WorkerError::NoCorpus)?;
-        let loaded = self.models.load(config, true, &mut emit)?;
+        let mut emit = |event| publish(self.session.record(event));
+        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
+        let mut loaded = self.models.load(config, true, &mut emit)?;
         let prompts = read_prompts(&self.paths, config, &loaded)?;
-        let embedder = loaded.embedder.ok_or(WorkerError::NoCorpus)?;
         let generator = loaded.generator.card().clone();
         let mut config = config.clone();
         config.judge.model = judge_model(&config, &generator);
-        let mut tools = Tools {
-            config: &config,
-            prompts: &prompts,
-            generator: loaded.generator,
-            corpus: Some(Corpus {
-                index: index as &dyn Search,
-                embedder: &mut *embedder.model,
-                counter: &embedder.counter,
-            }),
-            reranker: loaded.reranker.map(|model| model as &mut dyn Reranker),
-            linker: loaded.linker.map(|model| model as &mut dyn OpenGenerator),
-            judge: loaded.judge.map(|model| model as &mut dyn EntailmentJudge),
-            reading_rate: 0.0,
-            verdict_fit: None,
-            probe: Err(Problem::without_advice("it is being trained")),
-        };
+        let mut tools = loaded.tools(&config, &prompts, Some(index));
         let mut observer = Observer {
             stop: &stop,
             publish: &mut emit,
@@ -132,14 +119,8 @@ impl Worker {
 
         let folder = self.paths.cache.join("probes");
         let journal = collect_sentences(&mut tools, index, questions, &folder, &mut observer)?;
-        work(&Collected { journal, generator }, &mut observer)
+        work(journal.rows(), &generator, &mut observer)
     }
-}
-
-/// The sentences of a generator.
-pub(super) struct Collected {
-    pub journal: SampleJournal,
-    pub generator: ModelCard,
 }
 
 /// Returns the settings of a run that collects sentences: a step-by-step answer, nearly greedy,
@@ -181,11 +162,10 @@ fn origin(generator: &ModelCard, index: &Collection, config: &Config) -> String 
     let paths = index.paths().into_iter();
     let folders: Vec<String> = paths.map(|path| path.display().to_string()).collect();
 
-    let settings: Vec<String> = SETTINGS
-        .iter()
-        .filter(|setting| setting.is_read_by(SettingReader::ProbeJournal))
-        .map(|setting| format!("{}={}", setting.key, setting.text(config)))
-        .collect();
+    let settings = SETTINGS.iter();
+    let settings = settings.filter(|setting| setting.is_read_by(SettingReader::ProbeJournal));
+    let settings = settings.map(|setting| format!("{}={}", setting.key, setting.text(config)));
+    let settings: Vec<String> = settings.collect();
 
     format!(
         "{} {} {} {}",
@@ -232,10 +212,8 @@ fn hold_out(questions: &mut [ProbeQuestion]) {
 }
 
 fn sentences(walked: &[SampledQuestion]) -> u64 {
-    walked
-        .iter()
-        .map(|question| question.samples.len() as u64)
-        .sum()
+    let counts = walked.iter().map(|question| question.samples.len() as u64);
+    counts.sum()
 }
 
 /// Answers the questions, or those that the generator writes where there are none, and returns the
@@ -246,7 +224,7 @@ fn collect_sentences(
     mut questions: Vec<ProbeQuestion>,
     folder: &Path,
     observer: &mut Observer<'_>,
-) -> Result<SampleJournal, WorkerError> {
+) -> Result<SampleJournal, RunError> {
     let origin = origin(tools.generator.card(), index, tools.config);
     if questions.is_empty() {
         let kept = folder.join(format!("{}.questions.json", hash(&origin)));
@@ -279,10 +257,7 @@ fn fit(
             loss: Some(loss),
             left_ms: None,
         };
-        match observer.emit(progress) {
-            Ok(()) => Flow::Continue,
-            Err(_) => Flow::Stop,
-        }
+        Flow::stop_if(observer.emit(progress).is_err())
     };
 
     probe::train(collected, generator, &config.probe, config.seed, &mut epoch)
@@ -294,7 +269,7 @@ fn answer_questions(
     questions: &[ProbeQuestion],
     journal: &mut SampleJournal,
     observer: &mut Observer<'_>,
-) -> Result<(), WorkerError> {
+) -> Result<(), RunError> {
     let started = Instant::now();
     let known = journal.rows().len();
     for (at, question) in questions.iter().enumerate().skip(known) {
@@ -307,14 +282,7 @@ fn answer_questions(
         };
         let seed = tools.config.seed.wrapping_add((at as u64) << 8);
         let walked = walk(tools, question, seed, collecting, observer)?;
-        journal
-            .push(SampledQuestion {
-                question: question.question.clone(),
-                held_out: question.held_out,
-                right: walked.right,
-                samples: walked.samples,
-            })
-            .map_err(ProbeError::from)?;
+        journal.push(walked).map_err(ProbeError::from)?;
 
         let done = at as u64 + 1;
         let total = questions.len() as u64;
@@ -347,21 +315,15 @@ fn running_threshold(walked: &[SampledQuestion]) -> f64 {
     entropy_threshold(&entropies, &features).unwrap_or(FIRST_THRESHOLD)
 }
 
-/// An answered question: the sentences that the gate saw, and whether the answer is right, where
-/// one is known.
-struct Walked {
-    samples: Vec<Sample>,
-    right: Option<bool>,
-}
-
-/// Answers one question.
+/// Answers one question. Returns the sentences that the gate saw, and whether the answer is right,
+/// where one is known.
 fn walk(
     tools: &mut Tools<'_>,
     question: &ProbeQuestion,
     seed: u64,
     mut collecting: Collecting,
     observer: &Observer<'_>,
-) -> Result<Walked, WorkerError> {
+) -> Result<SampledQuestion, RunError> {
     let mut config = tools.config.clone();
     config.seed = seed;
     let mut tools = tools.reborrow();
@@ -378,15 +340,16 @@ fn walk(
         Ok(answer) => answer.short,
         // an answer that fills the context still gives the sentences before that
         Err(RunError::Model(LlmError::PromptTooLong { .. })) => String::new(),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error),
     };
     let answers = &question.answers;
-    let is_right = answers
-        .iter()
-        .any(|answer| normalise(answer) == normalise(&short));
-    Ok(Walked {
-        samples: collecting.samples,
+    let short = normalise(&short);
+    let is_right = answers.iter().any(|answer| normalise(answer) == short);
+    Ok(SampledQuestion {
+        question: question.question.clone(),
+        held_out: question.held_out,
         right: (!answers.is_empty()).then_some(is_right),
+        samples: collecting.samples,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::engine::error::WorkerError;
+use crate::engine::error::RunError;
 use crate::engine::stages::utility::FinishedRun;
 use crate::event::{Advice, Command, Flow, Operation, Record, SessionEvent, is_stop};
 use crate::index::{Collection, Search as _};
@@ -57,20 +57,17 @@ impl Worker {
     /// Carries out one command and returns the background tasks that follow from it.
     fn obey(&mut self, command: Command, publish: Publish<'_>) -> BackgroundTasks {
         let operation = command.operation();
-        match self.carry_out(command, publish) {
-            Ok(tasks) => tasks,
-            Err(error) => {
-                self.report_end(operation, &error, publish);
-                BackgroundTasks::new()
-            }
-        }
+        self.carry_out(command, publish).unwrap_or_else(|error| {
+            self.report_end(operation, &error, publish);
+            BackgroundTasks::new()
+        })
     }
 
     fn carry_out(
         &mut self,
         command: Command,
         publish: Publish<'_>,
-    ) -> Result<BackgroundTasks, WorkerError> {
+    ) -> Result<BackgroundTasks, RunError> {
         let mut tasks = BackgroundTasks::new();
 
         match command {
@@ -164,9 +161,8 @@ impl Worker {
         }
         let deadline = Instant::now() + FIRST_READING;
         // a failure is reported by the task, which is still pending
-        let _ = self.update_words(&mut |record| match publish(record) {
-            Flow::Continue if Instant::now() < deadline => Flow::Continue,
-            Flow::Continue | Flow::Stop => Flow::Stop,
+        let _ = self.update_words(&mut |record| {
+            Flow::stop_if(publish(record) == Flow::Stop || Instant::now() >= deadline)
         });
     }
 
@@ -177,7 +173,7 @@ impl Worker {
         &mut self,
         overrides: &[(String, String)],
         publish: Publish<'_>,
-    ) -> Result<bool, WorkerError> {
+    ) -> Result<bool, RunError> {
         let config = self.layers.with(overrides)?.config()?;
         let index = self.index.as_ref();
         let is_demo = index.is_some_and(|index| index.card().demo) && self.has_no_vectors();
@@ -196,11 +192,10 @@ impl Worker {
             // it compares the folder, too
             tasks.remove(&Task::Refresh);
         }
-        let mut publish = |record: Record| match publish(record) {
-            Flow::Continue if !commands.is_waiting() => Flow::Continue,
-            Flow::Continue | Flow::Stop => Flow::Stop,
-        };
+        let mut publish =
+            |record: Record| Flow::stop_if(publish(record) == Flow::Stop || commands.is_waiting());
 
+        let operation = task.operation();
         let done = match task {
             Task::Load => self.load(&[], &mut publish),
             Task::Update => match self.update_words(&mut publish) {
@@ -214,30 +209,23 @@ impl Worker {
             }
         };
         match done {
-            Err(error) => self.report_failure(task.operation(), &error, &mut publish),
+            Err(error) => self.report_failure(operation, &error, &mut publish),
             Ok(false) if commands.is_waiting() => {
                 tasks.insert(task, overrides);
             }
             // a stop without a command is the user's: the rest waits until it is asked for again
-            Ok(false) => self.emit(
-                SessionEvent::OperationStopped {
-                    operation: task.operation(),
-                },
-                &mut publish,
-            ),
-            // new chunks have no links yet
-            Ok(true)
-                if task.operation() == Operation::Index
-                    && self.wants_links(&[]).unwrap_or(false) =>
-            {
-                tasks.insert(Task::Link, Overrides::new());
+            Ok(false) => self.emit(SessionEvent::OperationStopped { operation }, &mut publish),
+            Ok(true) => {
+                // new chunks have no links yet
+                if operation == Operation::Index && self.wants_links(&[]).unwrap_or(false) {
+                    tasks.insert(Task::Link, Overrides::new());
+                }
             }
-            Ok(true) => {}
         }
     }
 
     /// Emits that an operation was stopped by the user, or failed.
-    fn report_end(&mut self, operation: Operation, error: &WorkerError, publish: Publish<'_>) {
+    fn report_end(&mut self, operation: Operation, error: &RunError, publish: Publish<'_>) {
         if is_stop(error) {
             self.emit(SessionEvent::OperationStopped { operation }, publish);
         } else {
@@ -245,7 +233,7 @@ impl Worker {
         }
     }
 
-    fn report_failure(&mut self, operation: Operation, error: &WorkerError, publish: Publish<'_>) {
+    fn report_failure(&mut self, operation: Operation, error: &RunError, publish: Publish<'_>) {
         let problem = error.to_problem();
         self.emit(
             SessionEvent::OperationFailed { operation, problem },

@@ -8,7 +8,9 @@ use ragscope::config::prompts::PromptName;
 use ragscope::config::{Layers, RefillKind, RephrasingCheck, UnderstandingSettings};
 use ragscope::event::{ChunkClass, VariantFault};
 use ragscope::llm::{Completion, Decoding, End, Entailment, Labelled, LlmError, Prompt};
-use ragscope::methods::dense::{Added, Dense, Evaluation, Passage, Rephrasings, change};
+use ragscope::methods::dense::{
+    Added, Dense, Evaluation, Measured, Passage, Rephrasings, Unmeasurable, change,
+};
 use ragscope::methods::{JudgementKind, Meaning, ModelCalls, discrete_semantic_entropy};
 
 /// Answers the i-th context with the i-th reply; two replies entail each other when they begin with
@@ -100,11 +102,21 @@ impl ModelCalls for Script {
     }
 }
 
-fn passages(texts: &[String]) -> Vec<Passage<'_>> {
-    texts
-        .iter()
-        .map(|text| Passage { text, tokens: 8 })
-        .collect()
+fn passages(texts: &[String]) -> Vec<Passage> {
+    let passage = |text: &String| Passage {
+        text: text.clone(),
+        tokens: 8,
+    };
+    texts.iter().map(passage).collect()
+}
+
+/// Measures a context as a whole.
+fn measure(
+    dense: Dense<'_>,
+    texts: &[String],
+    rephrasings: &mut Rephrasings,
+) -> Result<Result<Measured, Unmeasurable>, LlmError> {
+    dense.measure(&passages(texts), texts.len(), rephrasings, None)
 }
 
 fn dense<'a>(
@@ -130,7 +142,7 @@ proptest! {
         let texts: Vec<String> = (1..replies.len()).map(|at| format!("chunk {at}")).collect();
         let mut script = Script { replies, calls: BTreeMap::new(), judged: 0, longest: usize::MAX };
         let settings = Layers::defaults().config().expect("the defaults").understanding;
-        let found = dense(&mut script, "Who?", &settings).measure(&passages(&texts), &mut Rephrasings::default());
+        let found = measure(dense(&mut script, "Who?", &settings), &texts, &mut Rephrasings::default());
         let measured = found.expect("no failure").expect("it can be measured");
         let sizes: Vec<usize> = (0..6).map(|class| classes.iter().filter(|known| **known == class).count()).collect();
         prop_assert!((measured.dse - discrete_semantic_entropy(&sizes)).abs() < 1e-9, "{} for {sizes:?}", measured.dse);
@@ -159,7 +171,7 @@ fn everything_of_a_kind_is_asked_in_one_call_and_kept_for_the_next_round() {
     let mut rephrasings = Rephrasings::default();
     for round in 0..2 {
         let found =
-            dense(&mut script, "Is it?", &settings).measure(&passages(&texts), &mut rephrasings);
+            measure(dense(&mut script, "Is it?", &settings), &texts, &mut rephrasings);
         let measured = found.expect("no failure").expect("it can be measured");
         assert_eq!(measured.replies.len(), 6);
         // three distinct answers, both ways
@@ -187,8 +199,7 @@ fn one_pair_too_long_for_the_judge_costs_its_own_chunk_alone() {
         check_rephrasings: RephrasingCheck::Enforce,
         ..UnderstandingSettings::default()
     };
-    let found = dense(&mut script, "Is it?", &settings)
-        .measure(&passages(&texts), &mut Rephrasings::default());
+    let found = measure(dense(&mut script, "Is it?", &settings), &texts, &mut Rephrasings::default());
     let measured = found.expect("no failure").expect("it can be measured");
     let faults: Vec<Option<VariantFault>> = measured
         .rephrased
