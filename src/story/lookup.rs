@@ -36,13 +36,7 @@ pub struct Lookup {
     /// The words of each hit that addresses the model.
     orders: BTreeMap<u64, String>,
     /// The label of each chunk in the context, or the reason that it is not there.
-    fates: BTreeMap<u64, Fate>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Fate {
-    Labelled(u32),
-    Dropped(DropReason),
+    fates: BTreeMap<u64, Result<u32, DropReason>>,
 }
 
 impl Lookup {
@@ -131,17 +125,20 @@ impl Lookup {
 
     pub(super) fn set_context(&mut self, context: &Context) {
         self.fates.clear();
-        for used in &context.chunks {
-            self.fates.insert(used.chunk, Fate::Labelled(used.label));
-        }
+        let labelled = context
+            .chunks
+            .iter()
+            .map(|used| (used.chunk, Ok(used.label)));
+        self.fates.extend(labelled);
         self.drop_chunks(&context.dropped);
         self.context = Some(context.clone());
     }
 
     pub(super) fn drop_chunks(&mut self, dropped: &[DroppedChunk]) {
-        for DroppedChunk { chunk, reason } in dropped {
-            self.fates.insert(*chunk, Fate::Dropped(reason.clone()));
-        }
+        let dropped = dropped
+            .iter()
+            .map(|one| (one.chunk, Err(one.reason.clone())));
+        self.fates.extend(dropped);
     }
 
     /// Returns the hits in fused order, best first; then the texts that were joined of chunks.
@@ -205,18 +202,12 @@ impl Lookup {
 
     /// Returns the label of a chunk in the context.
     pub fn label(&self, chunk: u64) -> Option<u32> {
-        match self.fates.get(&chunk)? {
-            Fate::Labelled(label) => Some(*label),
-            Fate::Dropped(_) => None,
-        }
+        self.fates.get(&chunk)?.as_ref().ok().copied()
     }
 
     /// Returns the reason that a chunk is not in the context.
     pub fn drop_reason(&self, chunk: u64) -> Option<&DropReason> {
-        match self.fates.get(&chunk)? {
-            Fate::Labelled(_) => None,
-            Fate::Dropped(reason) => Some(reason),
-        }
+        self.fates.get(&chunk)?.as_ref().err()
     }
 
     pub(super) fn has_orders(&self) -> bool {

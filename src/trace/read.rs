@@ -19,18 +19,24 @@ pub(super) const MAX_LINE_BYTES: u64 = 64 << 20;
 /// [`TraceError::Unreadable`], [`TraceError::OtherFormat`] for another major version,
 /// [`TraceError::Damaged`] with the line.
 pub fn read_run(file: &Path) -> Result<Vec<Record>, TraceError> {
-    let mut lines = Lines::open(file)?;
+    let unreadable = |error| TraceError::unreadable(file, error);
+    let mut reader = BufReader::new(File::open(file).map_err(unreadable)?);
     let mut records: Vec<Record> = Vec::new();
     let mut format = FORMAT;
-
-    while let Some(line) = lines.next()? {
+    while let Some(line) = read_line(&mut reader).map_err(unreadable)? {
+        let number = records.len() + 1;
+        let is_cut_off = line.last() != Some(&b'\n');
+        if is_cut_off && line.len() as u64 >= MAX_LINE_BYTES {
+            let reason = "the line is too long for a record";
+            return Err(TraceError::for_damage(file, number, reason));
+        }
         if records.is_empty() {
             format = first_line_format(file, &line)?;
         }
-        match parse(&line.bytes, format) {
+        match parse(&line, format) {
             Ok(record) => records.push(record),
-            Err(_) if line.cut_off => break,
-            Err(reason) => return Err(TraceError::for_damage(file, line.number, reason)),
+            Err(_) if is_cut_off => break,
+            Err(reason) => return Err(TraceError::for_damage(file, number, reason)),
         }
     }
 
@@ -38,55 +44,6 @@ pub fn read_run(file: &Path) -> Result<Vec<Record>, TraceError> {
         return Err(TraceError::for_damage(file, 1, "no record in it"));
     }
     Ok(records)
-}
-
-/// A line of a run file.
-struct Line {
-    bytes: Vec<u8>,
-    /// Number of the line, from 1.
-    number: usize,
-    /// The file ends before the line does.
-    cut_off: bool,
-}
-
-struct Lines<'a> {
-    path: &'a Path,
-    reader: BufReader<File>,
-    number: usize,
-}
-
-impl<'a> Lines<'a> {
-    fn open(path: &'a Path) -> Result<Self, TraceError> {
-        let file = File::open(path).map_err(|error| TraceError::unreadable(path, error))?;
-        Ok(Self {
-            path,
-            reader: BufReader::new(file),
-            number: 0,
-        })
-    }
-
-    fn next(&mut self) -> Result<Option<Line>, TraceError> {
-        self.number += 1;
-        let Some(bytes) = read_line(&mut self.reader)
-            .map_err(|error| TraceError::unreadable(self.path, error))?
-        else {
-            return Ok(None);
-        };
-
-        let cut_off = bytes.last() != Some(&b'\n');
-        if cut_off && bytes.len() as u64 >= MAX_LINE_BYTES {
-            return Err(TraceError::for_damage(
-                self.path,
-                self.number,
-                "the line is too long for a record",
-            ));
-        }
-        Ok(Some(Line {
-            bytes,
-            number: self.number,
-            cut_off,
-        }))
-    }
 }
 
 /// Reads the next line with its end, at most [`MAX_LINE_BYTES`] of it; `None` at the end of the
@@ -98,7 +55,7 @@ pub(super) fn read_line(reader: &mut impl BufRead) -> std::io::Result<Option<Vec
 }
 
 /// Returns the format version, which is read before anything else of the line.
-fn first_line_format(file: &Path, line: &Line) -> Result<FormatVersion, TraceError> {
+fn first_line_format(file: &Path, line: &[u8]) -> Result<FormatVersion, TraceError> {
     #[derive(Deserialize)]
     struct First {
         event: FirstEvent,
@@ -108,16 +65,14 @@ fn first_line_format(file: &Path, line: &Line) -> Result<FormatVersion, TraceErr
         format: FormatVersion,
     }
 
-    let first: First = serde_json::from_slice(&line.bytes).map_err(|_| {
-        TraceError::for_damage(file, line.number, "a run begins with a run_started record")
-    })?;
+    let first: First = serde_json::from_slice(line)
+        .map_err(|_| TraceError::for_damage(file, 1, "a run begins with a run_started record"))?;
     let format = first.event.format;
     if format.major != FORMAT.major {
-        let known = format!("{}.x", FORMAT.major);
         return Err(TraceError::OtherFormat {
             file: file.to_owned(),
             found: format!("{}.{}", format.major, format.minor),
-            known,
+            known: format!("{}.x", FORMAT.major),
         });
     }
     Ok(format)

@@ -4,36 +4,21 @@
 //! between the answer and its context. The attention sink and everything that is not a chunk are
 //! left out, and the shares of the chunks add up to 1.
 
-use crate::engine::run::Passages;
-use crate::event::{AttendedChunk, RunEvent};
+use crate::event::AttendedChunk;
 use crate::llm::Token;
 
-/// The chunks that attention is attributed to, in the order of their labels.
-pub struct Attribution {
-    chunks: Vec<u64>,
-}
-
-impl Attribution {
-    /// Attribution to these passages.
-    pub fn to(passages: &Passages) -> Self {
-        Self {
-            chunks: passages.hits.iter().map(|hit| hit.chunk.id).collect(),
-        }
-    }
-
-    /// Returns the event with the shares of a sentence; `None` when its attention was not read.
-    pub fn to_event(&self, step: u32, tokens: &[Token]) -> Option<RunEvent> {
-        let rows: Vec<&[f32]> = tokens.iter().map(|token| &*token.attention).collect();
-        let chunks = (1..).zip(&self.chunks);
-        let chunks = chunks.zip(shares(&rows, self.chunks.len())?);
-        let chunks = chunks.map(|((label, chunk), share)| AttendedChunk {
-            label,
-            chunk: *chunk,
-            share,
-        });
-        let chunks = chunks.collect();
-        Some(RunEvent::StepAttributed { step, chunks })
-    }
+/// Returns the shares of some chunks, in the order of their labels, in the attention of a sentence;
+/// `None` when it was not read.
+pub fn attribute(tokens: &[Token], chunks: &[u64]) -> Option<Vec<AttendedChunk>> {
+    let rows: Vec<&[f32]> = tokens.iter().map(|token| &*token.attention).collect();
+    let shares = shares(&rows, chunks.len())?;
+    let attended = (1..).zip(chunks).zip(shares);
+    let attended = attended.map(|((label, chunk), share)| AttendedChunk {
+        label,
+        chunk: *chunk,
+        share,
+    });
+    Some(attended.collect())
 }
 
 /// Returns the columns summed over the rows, as shares of the total; `None` when that is zero.

@@ -10,7 +10,7 @@ use crate::llm::{End, LlmError};
 use crate::methods::searag::should_expand;
 
 use super::lookup::{Lookup, passages, retrieve};
-use super::writing::{Writing, Written};
+use super::writing::Writing;
 
 /// Maximum passages of a retry with more of them (SEARAG, section 3.3).
 const MAX_EXPANDED: usize = 10;
@@ -214,18 +214,12 @@ impl Writing<'_> {
         let written = self.complete(run, gate, passages, &|_| None);
         // an interrupted sentence is not part of the answer here: the draft before it is
         self.interrupted = None;
-        let written = match written {
-            Err(RunError::Model(LlmError::PromptTooLong { .. })) => {
+        let (draft, end) = match written {
+            Ok((Some(draft), end)) => (draft, end),
+            Ok((None, _)) | Err(RunError::Model(LlmError::PromptTooLong { .. })) => {
                 return Ok(Regeneration::Rejected(EmittedSince::Nothing));
             }
-            written => written?,
-        };
-        let Written {
-            draft: Some(draft),
-            end,
-        } = written
-        else {
-            return Ok(Regeneration::Rejected(EmittedSince::Nothing));
+            Err(error) => return Err(error),
         };
 
         // a sentence that a limit or the user cut short is not better than a whole one

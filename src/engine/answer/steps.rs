@@ -5,7 +5,7 @@ use crate::engine::run::{Sentence, token_event};
 use crate::event::{Flow, RunEvent, Uncertainty, ends_in_code};
 use crate::llm::Token;
 
-use super::attribution::Attribution;
+use super::attribution::attribute;
 use super::marks::without_last_marks;
 use super::short::is_name_continued;
 use super::sources::Supports;
@@ -22,7 +22,8 @@ pub struct Rules<'a> {
     pub decide_early: EarlyDecision<'a>,
     pub is_last: IsLast<'a>,
     pub supports: Supports,
-    pub attribution: Attribution,
+    /// The chunks that attention is attributed to, in the order of their labels.
+    pub chunks: Vec<u64>,
     /// The number of the last step that there may be.
     pub last_step: u32,
 }
@@ -87,7 +88,9 @@ impl<'a> Steps<'a> {
             return Flow::Continue;
         }
 
-        let attributed = self.rules.attribution.to_event(self.step, &tokens);
+        let step = self.step;
+        let attributed = attribute(&tokens, &self.rules.chunks);
+        let attributed = attributed.map(|chunks| RunEvent::StepAttributed { step, chunks });
         let sentence = Sentence {
             step: self.step,
             citations: self.rules.supports.cite(raw.trim()),

@@ -97,7 +97,7 @@ impl Writing<'_> {
                 let early = gate.decide_early(tokens)?;
                 (early.decision != Decision::Retrieve).then_some(early)
             };
-            let written = match self.complete(run, gate, self.passages, &decide_early) {
+            let (draft, end) = match self.complete(run, gate, self.passages, &decide_early) {
                 Ok(written) => written,
                 // the answer fills the context, so it ends here
                 Err(RunError::Model(LlmError::PromptTooLong { .. })) if !self.text.is_empty() => {
@@ -113,9 +113,9 @@ impl Writing<'_> {
                 }
             };
 
-            let end = match written.draft {
-                Some(draft) => self.settle(run, gate, draft, written.end)?,
-                None => written.end,
+            let end = match draft {
+                Some(draft) => self.settle(run, gate, draft, end)?,
+                None => end,
             };
             self.limit_reached |= matches!(end, End::MaxTokens | End::ContextFull);
 

@@ -4,9 +4,8 @@ use crate::config::AttributionKind;
 use crate::engine::error::RunError;
 use crate::engine::run::{Call, Draft, Gate, Passages, Run, Sentence, StepLookup, context};
 use crate::event::{Citation, Flow, saturating_u32};
-use crate::llm::{Decoding, End, Prompt, Token};
+use crate::llm::{Decoding, End, Prompt, Tapped, Token};
 
-use super::attribution::Attribution;
 use super::short;
 use super::sources::Supports;
 use super::steps::{EarlyDecision, Rules, Steps};
@@ -36,12 +35,8 @@ pub struct Writing<'w> {
     tokens: usize,
 }
 
-/// The part of a completion that is not confirmed.
-pub struct Written {
-    /// The sentence that the gate must judge.
-    pub draft: Option<Draft>,
-    pub end: End,
-}
+/// The sentence of a completion that the gate must judge, and the end of the completion.
+pub type Written = (Option<Draft>, End);
 
 impl<'w> Writing<'w> {
     /// An answer that begins with the `confirmed` sentences; `reply_start` is the model's.
@@ -92,10 +87,7 @@ impl<'w> Writing<'w> {
         let settings = &run.tools.config.answer;
         let left = (settings.max_tokens as usize).saturating_sub(self.tokens);
         if left == 0 {
-            return Ok(Written {
-                draft: None,
-                end: End::MaxTokens,
-            });
+            return Ok((None, End::MaxTokens));
         }
 
         let prompt = self.prompt(run, passages);
@@ -120,7 +112,7 @@ impl<'w> Writing<'w> {
             decide_early,
             is_last: &is_last,
             supports: Supports::new(run.question, passages),
-            attribution: Attribution::to(passages),
+            chunks: passages.hits.iter().map(|hit| hit.chunk.id).collect(),
             last_step: settings.max_sentences.saturating_add(self.begun),
         };
         let mut steps = Steps::new(saturating_u32(self.confirmed.len() + 1), rules);
@@ -144,21 +136,20 @@ impl<'w> Writing<'w> {
         });
 
         let undecided = self.confirm_decided(steps.into_sentences());
-        match tapped {
-            Ok(tapped) => Ok(Written {
-                draft: undecided.map(|sentence| Draft {
-                    sentence,
-                    prompt,
-                    confirmed: self.confirmed.clone(),
-                    hidden: tapped.hidden,
-                }),
-                end: tapped.completion.end,
-            }),
+        let Tapped { completion, hidden } = match tapped {
+            Ok(tapped) => tapped,
             Err(error) => {
                 self.interrupted = undecided;
-                Err(error)
+                return Err(error);
             }
-        }
+        };
+        let draft = undecided.map(|sentence| Draft {
+            sentence,
+            prompt,
+            confirmed: self.confirmed.clone(),
+            hidden,
+        });
+        Ok((draft, completion.end))
     }
 
     /// Returns the prompt of the answer with the reply so far, which the model continues.

@@ -11,13 +11,15 @@ use crate::event::{
 use crate::index::{ChunkLinks, Collection, LinkedState, Position, Progress, Search as _};
 use crate::llm::{LlmError, OpenGenerator};
 
+use super::stamp::Emit;
+
 /// Links every document of the corpus that has no links of the recipe in use. Returns `None` when
 /// it was stopped.
 pub fn link_corpus(
     index: &Collection,
     model: &mut dyn OpenGenerator,
     settings: &LinkerSettings,
-    publish: &mut dyn FnMut(SessionEvent) -> Flow,
+    publish: Emit<'_>,
 ) -> Result<Option<LinkReport>, RunError> {
     let started = Instant::now();
     let before = index.link_state();

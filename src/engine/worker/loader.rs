@@ -14,6 +14,8 @@ use crate::llm::{
     Runtime,
 };
 
+use super::stamp::Emit;
+
 /// A generator, and the settings that it was loaded with.
 pub type GeneratorSlot = (GeneratorSettings, ServerSettings, Box<dyn LoadedGenerator>);
 
@@ -82,7 +84,7 @@ pub struct Loader<'l> {
     paths: &'l Paths,
     stop: &'l StopFlag,
     server: &'l ServerSettings,
-    publish: &'l mut dyn FnMut(SessionEvent) -> Flow,
+    publish: Emit<'l>,
 }
 
 impl<'l> Loader<'l> {
@@ -92,7 +94,7 @@ impl<'l> Loader<'l> {
         paths: &'l Paths,
         stop: &'l StopFlag,
         config: &'l Config,
-        publish: &'l mut dyn FnMut(SessionEvent) -> Flow,
+        publish: Emit<'l>,
     ) -> Result<Self, LlmError> {
         let started = match runtime.take() {
             Some(started) => started,

@@ -6,7 +6,7 @@ use crate::config::{
     OrAuto, Paths, RerankerKind,
 };
 use crate::engine::run::{Corpus, Tools};
-use crate::event::{Flow, ModelCard, ModelRole, Problem, SessionEvent, StopFlag};
+use crate::event::{ModelCard, ModelRole, Problem, SessionEvent, StopFlag};
 use crate::index::Collection;
 use crate::llm::{
     self, EntailmentJudge, LlamaClassifier, LlmError, LoadedGenerator, OpenGenerator, Reranker,
@@ -17,6 +17,7 @@ use crate::probe::{Probe, ProbeError};
 use super::loader::{
     EmbedderLoad, GeneratorSlot, LoadedEmbedder, Loader, RerankerSlot, reuse, reuse_some,
 };
+use super::stamp::Emit;
 
 /// The bundled model that reads one vector per chunk.
 pub const SENTENCE_MODEL: &str = "ragscope-sentences.F16.gguf";
@@ -99,7 +100,7 @@ impl Models {
         &mut self,
         config: &Config,
         with_embedder: bool,
-        publish: &mut dyn FnMut(SessionEvent) -> Flow,
+        publish: Emit<'_>,
     ) -> Result<Loaded<'_>, LlmError> {
         let (paths, stop) = (&self.paths, &self.stop);
         let mut loader = Loader::new(&mut self.runtime, paths, stop, config, publish)?;
@@ -141,7 +142,7 @@ impl Models {
     pub fn embedder(
         &mut self,
         config: &Config,
-        publish: &mut dyn FnMut(SessionEvent) -> Flow,
+        publish: Emit<'_>,
     ) -> Result<&mut LoadedEmbedder, LlmError> {
         let (paths, stop) = (&self.paths, &self.stop);
         let mut loader = Loader::new(&mut self.runtime, paths, stop, config, publish)?;
@@ -156,7 +157,7 @@ impl Models {
     pub fn reranker(
         &mut self,
         config: &Config,
-        publish: &mut dyn FnMut(SessionEvent) -> Flow,
+        publish: Emit<'_>,
     ) -> Result<Option<&mut (dyn Reranker + Send)>, LlmError> {
         if config.reranker.kind == RerankerKind::Off {
             return Ok(None);
@@ -178,11 +179,7 @@ impl Models {
 
     /// Lets the generator link documents where the sentence-level model cannot read the vectors of
     /// the embedder, and says so.
-    pub fn fit_linker(
-        &mut self,
-        config: &mut Config,
-        publish: &mut dyn FnMut(SessionEvent) -> Flow,
-    ) -> Result<(), LlmError> {
+    pub fn fit_linker(&mut self, config: &mut Config, publish: Emit<'_>) -> Result<(), LlmError> {
         let Some(reason) = self.linker_misfit(config, publish)? else {
             return Ok(());
         };
@@ -197,11 +194,7 @@ impl Models {
 
     /// Turns off what reads the inside of a generator where its server does not give it, and says
     /// so.
-    pub fn fit_server(
-        config: &mut Config,
-        generator: &dyn LoadedGenerator,
-        publish: &mut dyn FnMut(SessionEvent) -> Flow,
-    ) {
+    pub fn fit_server(config: &mut Config, generator: &dyn LoadedGenerator, publish: Emit<'_>) {
         if generator.has_inside() {
             return;
         }
@@ -240,7 +233,7 @@ impl Models {
     fn linker_misfit(
         &mut self,
         config: &Config,
-        publish: &mut dyn FnMut(SessionEvent) -> Flow,
+        publish: Emit<'_>,
     ) -> Result<Option<String>, LlmError> {
         if config.linker.kind != LinkerKind::Sentence {
             return Ok(None);

@@ -8,13 +8,13 @@ use crate::config::prompts::PromptName;
 use crate::corpus::{fold_white_space, language, split_words};
 use crate::engine::error::RunError;
 use crate::engine::run::{Run, Tools};
-use crate::event::{
-    ChunkText, Flow, ProbePhase, ProbeProgress, SessionEvent, StopFlag, elapsed_ms,
-};
+use crate::event::{ChunkText, ProbePhase, ProbeProgress, SessionEvent, StopFlag, elapsed_ms};
 use crate::index::{Collection, is_content_word};
 use crate::llm::{Decoding, Prompt, Random};
 use crate::methods::ModelCalls;
 use crate::probe::ProbeError;
+
+use super::stamp::Emit;
 
 /// The number of questions that are written at once.
 const BATCH_SIZE: usize = 8;
@@ -35,7 +35,7 @@ pub struct ProbeQuestion {
 /// The observer of a long operation: it sees events, and stops.
 pub struct Observer<'o> {
     pub stop: &'o StopFlag,
-    pub publish: &'o mut dyn FnMut(SessionEvent) -> Flow,
+    pub publish: Emit<'o>,
 }
 
 impl Observer<'_> {

@@ -2,10 +2,13 @@
 
 use std::time::Instant;
 
-use crate::event::{Event, Flow, Record, elapsed_us};
+use crate::event::{Event, Flow, Record, SessionEvent, elapsed_us};
 
 /// Publishes a record; the result says whether to continue.
 pub type Publish<'a> = &'a mut dyn FnMut(Record) -> Flow;
+
+/// Emits an event of the session; the result says whether to continue.
+pub type Emit<'a> = &'a mut dyn FnMut(SessionEvent) -> Flow;
 
 /// Numbers and times the records of one run or of the session.
 #[derive(Debug)]
