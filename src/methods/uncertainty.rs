@@ -69,7 +69,7 @@ impl Agreement {
         let pairs: Vec<(usize, usize)> = (0..count)
             .flat_map(|a| (0..count).filter(move |b| a != *b).map(move |b| (a, b)))
             .collect();
-        let Judgements { entailed, judged } = judge(calls, question, answers, &pairs)?;
+        let (entailed, judged) = judge(calls, question, answers, &pairs)?;
 
         let both_ways = |of: fn(&Entailed) -> f64, diagonal: f64| {
             let mut rows = vec![vec![0.0; count]; count];
@@ -104,7 +104,7 @@ impl Agreement {
         let pairs: Vec<(usize, usize)> = (1..answers.len())
             .flat_map(|other| [(0, other), (other, 0)])
             .collect();
-        let Judgements { entailed, .. } = judge(calls, question, &answers, &pairs)?;
+        let (entailed, _) = judge(calls, question, &answers, &pairs)?;
 
         let (both_ways, _) = entailed.as_chunks::<2>();
         let mean = |[there, back]: &[Entailed; 2]| (there.verdict + back.verdict) / 2.0;
@@ -208,20 +208,14 @@ impl Entailed {
     }
 }
 
-/// Result of judging pairs of answers.
-struct Judgements {
-    /// One per pair.
-    entailed: Vec<Entailed>,
-    /// The judgements on pairs of answers that read differently, each once.
-    judged: Vec<JudgedReplies>,
-}
-
+/// Returns the judgement of each pair of answers, and those on pairs that read differently, each
+/// once.
 fn judge(
     calls: &mut dyn ModelCalls,
     question: &str,
     answers: &[&str],
     pairs: &[(usize, usize)],
-) -> Result<Judgements, LlmError> {
+) -> Result<(Vec<Entailed>, Vec<JudgedReplies>), LlmError> {
     let meanings: Vec<Meaning> = answers.iter().map(|answer| Meaning::new(answer)).collect();
     let empty = Meaning::new("");
     let is_asked = |(a, b): &(usize, usize)| meanings[*a] != empty && meanings[*b] != empty;
@@ -254,8 +248,7 @@ fn judge(
         let judged = is_asked(pair).then(|| judgements.next()).flatten();
         judged.map_or_else(Entailed::default, Entailed::from_judgement)
     });
-    let entailed = entailed.collect();
-    Ok(Judgements { entailed, judged })
+    Ok((entailed.collect(), judged))
 }
 
 /// Returns the likelihood-weighted semantic entropy: H = -sum p_c ln p_c over the clusters, where

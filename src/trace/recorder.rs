@@ -93,13 +93,6 @@ impl OpenRun {
 
 /// Returns the run id as a file name; characters that could name another folder are replaced.
 pub(super) fn file_stem(run: &str) -> String {
-    run.chars()
-        .map(|c| {
-            if c.is_ascii_alphanumeric() || c == '-' || c == '_' {
-                c
-            } else {
-                '_'
-            }
-        })
-        .collect()
+    let is_unsafe = |c: char| !(c.is_ascii_alphanumeric() || c == '-' || c == '_');
+    run.replace(is_unsafe, "_")
 }

@@ -77,21 +77,19 @@ impl Summaries {
         };
         let path = folder.join(FILE);
         let opened = files::open_or_create(&path);
-        match opened.map(|file| (FileLock::try_take(&file).ok(), file)) {
+        let read_only = match opened.map(|file| (FileLock::try_take(&file).ok(), file)) {
             Ok((Some(lock), file)) => {
                 let visit = |_, entry| summaries.know(entry);
                 let log = AppendLog::open(file, &FORMAT, visit).ok();
                 summaries.log = log;
                 summaries._lock = Some(lock);
+                None
             }
-            Ok((None, file)) => {
-                let _ = AppendLog::read(&file, &FORMAT, |_, entry| summaries.know(entry));
-            }
-            Err(_) => {
-                if let Ok(file) = files::open(&path, Links::Followed) {
-                    let _ = AppendLog::read(&file, &FORMAT, |_, entry| summaries.know(entry));
-                }
-            }
+            Ok((None, file)) => Some(file),
+            Err(_) => files::open(&path, Links::Followed).ok(),
+        };
+        if let Some(file) = read_only {
+            let _ = AppendLog::read(&file, &FORMAT, |_, entry| summaries.know(entry));
         }
         summaries
     }

@@ -5,19 +5,17 @@ use std::iter;
 use std::ops::ControlFlow;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::config::prompts::Prompts;
-use crate::config::{AnswerPrompt, AttributionKind, Config};
+use crate::config::{AnswerPrompt, AttributionKind};
 use crate::corpus::split_words;
 use crate::engine::error::RunError;
-use crate::engine::run::{Answer, Gate, Need, Passages, Run, Tools, context};
+use crate::engine::run::{Answer, Gate, Need, Observe, Passages, Run, Tools, context};
 use crate::engine::stages::follow_up;
 use crate::engine::stages::gate::select_gate;
 use crate::engine::stages::utility::SePer;
 use crate::event::{
-    Advice, Ask, FORMAT, Flow, Outcome, Part, Problem, QuestionKind, RunEvent, Scope, Support,
-    is_stop,
+    Advice, Ask, FORMAT, Outcome, Part, Problem, QuestionKind, RunEvent, Scope, Support, is_stop,
 };
-use crate::llm::{Generator, TEMPLATE_ADVICE};
+use crate::llm::TEMPLATE_ADVICE;
 
 use super::ablation::ablate;
 use super::conflicts::add_otherwise;
@@ -30,13 +28,13 @@ use super::overview::{asks_for_overview, describe};
 use super::quotes::{
     RankedSentences, add_quotes, give, is_unclear, refusal, refuse, unclear_refusal,
 };
-use super::rows::{choose_rows, give_rows};
+use super::rows::{choose_rows, give_entries};
 use super::sampled::sample;
 use super::scope::{
     asks_each, asks_for_entries, has_scope, list_subject, may_name_documents, read_scope,
     scoped_config,
 };
-use super::sections::{choose_sections, give_sections};
+use super::sections::choose_sections;
 use super::summary::summarise;
 use super::support::{self, can_judge};
 use super::translated::translate;
@@ -81,23 +79,14 @@ const ABOUT: &[(&[&str], &str)] = &[
 ];
 
 /// Answers a question with these tools, whose settings already include its overrides. Every event
-/// goes to `publish`; when that returns [`Flow::Stop`] the run ends within one decode step, and
-/// what was written so far stays.
+/// goes to `publish`; when that stops the run, it ends within one decode step, and what was written
+/// so far stays.
 ///
 /// # Errors
 /// Only before anything ran: an empty question, one that does not fit the context, no corpus where
 /// the preset needs one. A later failure ends the run with [`Outcome::Failed`].
-pub fn ask(
-    mut tools: Tools<'_>,
-    asked: &Ask,
-    publish: &mut dyn FnMut(RunEvent) -> Flow,
-) -> Result<Outcome, RunError> {
-    let question = check_question(
-        tools.config,
-        tools.prompts,
-        tools.generator,
-        &asked.question,
-    )?;
+pub fn ask(mut tools: Tools<'_>, asked: &Ask, publish: Observe<'_>) -> Result<Outcome, RunError> {
+    let question = check_question(&tools, &asked.question)?;
     if context::needs_corpus(tools.config) && tools.corpus.is_none() {
         return Err(RunError::NothingToSearch {
             preset: tools.config.preset.clone(),
@@ -155,21 +144,16 @@ pub fn ask(
 }
 
 /// Returns the question, trimmed, if it can be asked: it is not empty and fits the context.
-pub fn check_question<'q>(
-    config: &Config,
-    prompts: &Prompts,
-    generator: &dyn Generator,
-    question: &'q str,
-) -> Result<&'q str, RunError> {
+pub fn check_question<'q>(tools: &Tools<'_>, question: &'q str) -> Result<&'q str, RunError> {
     let question = question.trim();
     if question.is_empty() {
         return Err(RunError::EmptyQuestion);
     }
 
-    let prompt = context::prompt(config, prompts, question, &[]);
-    let question_tokens = context::count(generator, &prompt)?;
-    let context_tokens = generator.card().context_tokens;
-    if question_tokens > context::available(config, context_tokens) {
+    let prompt = context::prompt(tools.config, tools.prompts, question, &[]);
+    let question_tokens = context::count(tools.generator, &prompt)?;
+    let context_tokens = tools.generator.card().context_tokens;
+    if question_tokens > context::available(tools.config, context_tokens) {
         return Err(RunError::QuestionTooLong {
             question_tokens,
             context_tokens,
@@ -372,7 +356,7 @@ fn search_and_answer<'q>(
 
     run.question = asked;
     let answer = match support {
-        _ if let Some(rows) = rows => give_rows(run, rows),
+        _ if let Some(rows) = rows => give_entries(run, rows),
         Some(known) if scope.kind == QuestionKind::Files => {
             give_files(run, &scope.subjects, &passages, known.supported)
         }
@@ -382,7 +366,7 @@ fn search_and_answer<'q>(
                     choose_sections(run, asked, scope, &mut passages, known.supported)? =>
         {
             support = Some(support::accept(run));
-            give_sections(run, sections)
+            give_entries(run, sections)
         }
         Some(known) if is_unclear(&known) => {
             let text = unclear_refusal(run);
@@ -401,7 +385,7 @@ fn search_and_answer<'q>(
                 answer
             } else if let Some(sections) = choose_sections(run, asked, scope, &mut passages, false)?
             {
-                give_sections(run, sections)
+                give_entries(run, sections)
             } else {
                 support = Some(Support {
                     supported: false,

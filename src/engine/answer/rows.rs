@@ -20,15 +20,16 @@ const MAX_TABLES: usize = 3;
 const MAX_GIVEN: usize = 24;
 const MAX_COUNTED: usize = 6;
 
-/// The answer to a question for rows.
-pub struct GivenRows {
-    lead: String,
-    /// White space between the lead and the rows.
-    gap: &'static str,
-    /// The rows, each with its place; for a table one text with the place of all.
-    rows: Vec<(String, Citation)>,
-    /// The number of further rows.
-    left_out: usize,
+/// Entries that a rule found in the documents: the answer to a question.
+pub struct FoundEntries {
+    /// The text above them, where there is one.
+    pub lead: Option<String>,
+    /// White space between the lead and the entries.
+    pub gap: &'static str,
+    /// The entries, each with its place; for a table one text with the place of all.
+    pub given: Vec<(String, Citation)>,
+    /// The number of further entries.
+    pub left_out: usize,
 }
 
 /// Finds the rows that the question asks for in the table of one of the first passages, whichever
@@ -43,7 +44,7 @@ pub fn choose_rows(
     asked: &str,
     scope: &Scope,
     passages: &mut Passages,
-) -> Result<Option<GivenRows>, RunError> {
+) -> Result<Option<FoundEntries>, RunError> {
     let is_listing = scope.kind == QuestionKind::Listing;
     let may_ask = has_scope(run.tools.config) && (is_listing || scope.kind == QuestionKind::Fact);
     let question = RowQuestion::read(asked)
@@ -77,7 +78,7 @@ fn find_rows(
     hits: &[Hit],
     at: usize,
     seen: &mut BTreeSet<u64>,
-) -> Result<Option<(Hit, GivenRows)>, RunError> {
+) -> Result<Option<(Hit, FoundEntries)>, RunError> {
     let hit = &hits[at].chunk;
     let corpus = run.tools.corpus.as_ref();
     let Some(corpus) = corpus.filter(|_| has_rows(&hit.text) && !seen.contains(&hit.id)) else {
@@ -116,10 +117,10 @@ fn find_rows(
         ..hits[at].clone()
     };
     let is_table = question.is_table && given.len() > 1;
-    let found = GivenRows {
-        lead: format!("{} · {how}:", hit.document),
+    let found = FoundEntries {
+        lead: Some(format!("{} · {how}:", hit.document)),
         gap: if is_table { "\n\n" } else { "\n" },
-        rows: if is_table {
+        given: if is_table {
             let mut whole = cite(&shown, given[0], given[given.len() - 1]);
             whole.quote = None;
             vec![(to_markdown(&table.columns, given), whole)]
@@ -146,11 +147,13 @@ fn cite(shown: &Hit, row: &Row<'_>, last: &Row<'_>) -> Citation {
     }
 }
 
-/// Answers with the rows that were found.
-pub fn give_rows(run: &mut Run<'_>, found: GivenRows) -> Answer {
+/// Answers with the entries that were found.
+pub fn give_entries(run: &mut Run<'_>, found: FoundEntries) -> Answer {
     let mut answer = Answer::default();
-    run.give_step(&mut answer, "", found.lead, None);
-    for (text, citation) in found.rows {
+    if let Some(lead) = found.lead {
+        run.give_step(&mut answer, "", lead, None);
+    }
+    for (text, citation) in found.given {
         run.give_step(&mut answer, found.gap, text, Some(citation));
     }
     if found.left_out > 0 {

@@ -5,9 +5,10 @@ use std::collections::{BTreeSet, HashSet};
 
 use crate::corpus::language;
 use crate::engine::error::RunError;
-use crate::engine::run::{Answer, Passages, Run, context, documents, pins};
+use crate::engine::run::{Passages, Run, context, documents, pins};
 use crate::event::{ChunkText, Citation, Evidence, Hit, Scope, document_stem};
 
+use super::rows::FoundEntries;
 use super::scope::{asks_for_entries, has_scope, head, list_subject};
 use super::sources::{citation, lines};
 use super::wording::stems;
@@ -16,14 +17,6 @@ use super::wording::stems;
 const MIN_SECTIONS: usize = 2;
 /// Maximum number of sections that are given.
 const MAX_GIVEN: usize = 24;
-
-/// The sections that are the answer to a question.
-pub struct Sections {
-    /// The title of each, and where it is.
-    given: Vec<(String, Citation)>,
-    /// The number of further sections.
-    left_out: usize,
-}
 
 /// A heading of a document, with those above it.
 struct Heading<'c> {
@@ -46,7 +39,7 @@ pub fn choose_sections(
     scope: &Scope,
     passages: &mut Passages,
     is_supported: bool,
-) -> Result<Option<Sections>, RunError> {
+) -> Result<Option<FoundEntries>, RunError> {
     let may_ask = has_scope(run.tools.config) && asks_for_entries(scope, asked);
     // "boats" are the title of a page about them, too, and "kinds of boats" of a list
     let is_named = |subject: &String| stems(subject, language(subject)).len() > 1;
@@ -72,28 +65,19 @@ pub fn choose_sections(
             }
             let last = &hits[hits.len() - 1];
             let title = heading.titles.last();
-            given.extend(title.map(|title| (title.clone(), heading.cite(title, last))));
+            given.extend(title.map(|title| (format!("- {title}"), heading.cite(title, last))));
         }
-        let left_out = found.len().saturating_sub(MAX_GIVEN);
         passages.hits = hits;
         run.emit_read(asked.to_owned(), &passages.hits);
         context::publish(run, passages)?;
-        return Ok(Some(Sections { given, left_out }));
+        return Ok(Some(FoundEntries {
+            lead: None,
+            gap: "\n",
+            given,
+            left_out: found.len().saturating_sub(MAX_GIVEN),
+        }));
     }
     Ok(None)
-}
-
-/// Answers with the titles of sections.
-pub fn give_sections(run: &mut Run<'_>, sections: Sections) -> Answer {
-    let mut answer = Answer::default();
-    for (title, citation) in sections.given {
-        run.give_step(&mut answer, "\n", format!("- {title}"), Some(citation));
-    }
-    if sections.left_out > 0 {
-        let more = format!("… +{}", sections.left_out);
-        run.give_step(&mut answer, "\n\n", more, None);
-    }
-    answer
 }
 
 impl Heading<'_> {

@@ -102,7 +102,7 @@ impl Writing<'_> {
 
         // SEARAG, section 3.3: regenerate the sentence from what was retrieved
         let regeneration = self.regenerate(run, gate, &passages)?;
-        let lookup = StepLookup {
+        let mut lookup = StepLookup {
             step: draft.sentence.step,
             passages,
         };
@@ -119,21 +119,22 @@ impl Writing<'_> {
             Effort::Least => self.escalate(run, draft, &query, &first)?,
             Effort::Full => expand_if_risen(run, &uncertainty, &query, &first, &lookup.passages)?,
         };
-        let since = match more {
-            None => EmittedSince::Nothing,
+        let (kept, since) = match more {
+            None => (first, EmittedSince::Nothing),
             Some(passages) => match self.regenerate(run, gate, &passages)? {
                 Regeneration::Accepted(second)
                     if effort == Effort::Full || second.is_better_than(&first) =>
                 {
-                    let lookup = StepLookup { passages, ..lookup };
-                    let since = EmittedSince::Nothing;
-                    return Ok(Some(self.keep(run, *second, lookup, since)));
+                    lookup.passages = passages;
+                    (*second, EmittedSince::Nothing)
                 }
-                Regeneration::Accepted(_) => EmittedSince::AnotherSentence,
-                Regeneration::Rejected(since) => since,
+                Regeneration::Accepted(_) => (first, EmittedSince::AnotherSentence),
+                Regeneration::Rejected(since) => (first, since),
             },
         };
-        Ok(Some(self.keep(run, first, lookup, since)))
+        emit_kept(run, &kept.draft, kept.uncertainty.clone(), since);
+        self.lookups.push(lookup);
+        Ok(Some(kept))
     }
 
     /// Returns the state of the answer at a lookup for an uncertain sentence.
@@ -179,25 +180,6 @@ impl Writing<'_> {
         }
         emit_expanded(run, first);
         passages(run, &self.need(draft), query, Effort::Full).map(Some)
-    }
-
-    /// Keeps a regenerated sentence and the lookup that it was written from.
-    fn keep(
-        &mut self,
-        run: &mut Run<'_>,
-        regenerated: Regenerated,
-        lookup: StepLookup,
-        since: EmittedSince,
-    ) -> Regenerated {
-        emit_kept(
-            run,
-            &regenerated.draft,
-            regenerated.uncertainty.clone(),
-            since,
-        );
-
-        self.lookups.push(lookup);
-        regenerated
     }
 
     /// Writes the sentence again from these passages and lets the gate judge it.

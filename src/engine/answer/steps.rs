@@ -1,7 +1,7 @@
 //! Splits the stream of tokens into steps, one per sentence, line of a list, or block of code.
 
 use crate::corpus::sentences;
-use crate::engine::run::{Sentence, token_event};
+use crate::engine::run::{Observe, Sentence, token_event};
 use crate::event::{Flow, RunEvent, Uncertainty, ends_in_code};
 use crate::llm::Token;
 
@@ -55,7 +55,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Takes the next token of the completion.
-    pub fn push(&mut self, publish: &mut dyn FnMut(RunEvent) -> Flow, token: &Token) -> Flow {
+    pub fn push(&mut self, publish: Observe<'_>, token: &Token) -> Flow {
         if token.is_thought {
             return publish(RunEvent::ThoughtGenerated {
                 step: self.step,
@@ -80,7 +80,7 @@ impl<'a> Steps<'a> {
     }
 
     /// Finishes the current sentence.
-    pub fn finish(&mut self, publish: &mut dyn FnMut(RunEvent) -> Flow) -> Flow {
+    pub fn finish(&mut self, publish: Observe<'_>) -> Flow {
         let tokens = std::mem::take(&mut self.tokens);
         let raw = std::mem::take(&mut self.raw);
         // white space before the end of the turn is not a sentence

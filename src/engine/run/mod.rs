@@ -15,7 +15,7 @@ pub mod context;
 pub use context::best_first;
 pub use gate::Gate;
 pub use model_calls::Call;
-pub use state::Run;
+pub use state::{Observe, Run};
 pub use tools::{Corpus, Tools, query_vectors};
 pub use values::{
     Answer, Draft, Effort, Known, Need, Passages, Query, Searched, Sentence, StepLookup,

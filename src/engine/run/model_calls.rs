@@ -14,7 +14,7 @@ use crate::llm::{
 };
 use crate::methods::{JudgementKind, Meaning, ModelCalls, cosine, judge_by_words};
 
-use super::state::Run;
+use super::state::{Observe, Run};
 
 /// Number of pairs that the generator judges at a time; in between the user sees how many are left.
 const JUDGED_AT_ONCE: usize = 8;
@@ -41,7 +41,7 @@ pub struct Call<'a> {
 }
 
 /// Observes each token of a call. The first argument publishes the events that follow from it.
-pub type TokenObserver<'o> = dyn FnMut(&mut dyn FnMut(RunEvent) -> Flow, &Token) -> Flow + 'o;
+pub type TokenObserver<'o> = dyn FnMut(Observe<'_>, &Token) -> Flow + 'o;
 
 impl Run<'_> {
     /// Calls the generator once; `observe` sees each token.

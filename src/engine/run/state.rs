@@ -13,6 +13,9 @@ use crate::methods::ModelCalls as _;
 use super::tools::{Tools, query_vectors};
 use super::values::{Answer, Contexts, Effort, Judged, Searched, Sentence, token_event};
 
+/// Observes the events of a run; the result says whether to continue.
+pub type Observe<'a> = &'a mut dyn FnMut(RunEvent) -> Flow;
+
 /// A run in progress.
 pub struct Run<'a> {
     pub tools: Tools<'a>,
@@ -32,7 +35,7 @@ pub struct Run<'a> {
     pub(super) last_prompt: Vec<i32>,
     /// Purposes of judgements that this run has warned of.
     pub(super) warned: HashSet<String>,
-    publish: &'a mut dyn FnMut(RunEvent) -> Flow,
+    publish: Observe<'a>,
     numbering: Numbering,
     started: Instant,
     is_stopped: bool,
@@ -40,11 +43,7 @@ pub struct Run<'a> {
 }
 
 impl<'a> Run<'a> {
-    pub fn new(
-        tools: Tools<'a>,
-        question: &'a str,
-        publish: &'a mut dyn FnMut(RunEvent) -> Flow,
-    ) -> Self {
+    pub fn new(tools: Tools<'a>, question: &'a str, publish: Observe<'a>) -> Self {
         Self {
             tools,
             question,
@@ -65,11 +64,9 @@ impl<'a> Run<'a> {
     }
 
     /// Publishes an event, and remembers whether the observer wants to stop.
-    pub fn emit(&mut self, mut event: RunEvent) {
-        self.numbering.number(&mut event);
-        if (self.publish)(event) == Flow::Stop {
-            self.is_stopped = true;
-        }
+    pub fn emit(&mut self, event: RunEvent) {
+        let (_, mut emit) = self.split();
+        let _ = emit(event);
     }
 
     /// Emits the passages that are read although no search ranked them.

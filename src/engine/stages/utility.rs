@@ -2,9 +2,9 @@
 
 use crate::config::{Config, UtilityKind};
 use crate::engine::error::RunError;
-use crate::engine::run::{Passages, Run, Tools, context};
+use crate::engine::run::{Observe, Passages, Run, Tools, context};
 use crate::event::{
-    Belief, BeliefSample, Flow, Hit, HitUtility, RunEvent, SePerForm, Utility, saturating_u32,
+    Belief, BeliefSample, Hit, HitUtility, RunEvent, SePerForm, Utility, saturating_u32,
 };
 use crate::llm::{Completion, Decoding, Prompt};
 use crate::methods::{
@@ -50,7 +50,7 @@ struct References {
 pub fn measure_finished_run(
     mut tools: Tools<'_>,
     finished: &FinishedRun<'_>,
-    publish: &mut dyn FnMut(RunEvent) -> Flow,
+    publish: Observe<'_>,
 ) -> Result<Option<Utility>, RunError> {
     let mut meter = SePer {
         at_once: PAIR,

@@ -7,14 +7,14 @@ use crate::config::{AnswerPrompt, Config, ConfigError, LinkerKind, Paths};
 use crate::engine::answer::{ask, check_question};
 use crate::engine::error::RunError;
 use crate::engine::run::context::{self, needs_corpus};
-use crate::engine::run::{Run, Tools, query_vectors};
+use crate::engine::run::{Observe, Run, Tools, query_vectors};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
     Advice, Ask, CorpusCard, Event, Flow, LinkReport, ModelCard, Outcome, Problem, Record,
     RunEvent, SESSION, SessionEvent, TracedLookup,
 };
-use crate::index::{Collection, LinkRecipe, Query, Search as _};
+use crate::index::{Collection, LinkRecipe, Query, Search};
 use crate::llm::{LlmError, LoadedGenerator, OpenGenerator};
 use crate::methods::ModelCalls;
 use crate::trace::{ReadingRates, VerdictFits};
@@ -72,7 +72,7 @@ impl Worker {
         if lacks_vectors && !self.are_vectors_due && config.retriever.kind.has_vectors() {
             let _ = emit(without_vectors());
         }
-        let card = searched.map(|index| index.card());
+        let card = searched.map(Search::card);
         let is_demo = card.as_ref().is_some_and(|card| card.demo);
         config.answer.prompt = answer_prompt(&config, loaded.generator.card(), is_demo);
         config.judge.model = judge_model(&config, loaded.generator.card());
@@ -170,12 +170,9 @@ impl Worker {
     /// # Errors
     /// Settings, the generator, an empty question, one that does not fit the context.
     pub fn check_question(&mut self, question: &str, publish: Publish<'_>) -> Result<(), RunError> {
-        let config = self.layers.config()?;
-        let mut emit = |event| publish(self.session.record(event));
-        let loaded = self.models.load(&config, false, &mut emit)?;
-        let prompts = read_prompts(&self.paths, &config, &loaded)?;
-        check_question(&config, &prompts, loaded.generator, question)?;
-        Ok(())
+        self.with_tools("", &[], publish, |tools, _| {
+            check_question(&tools, question).map(|_| ())
+        })
     }
 
     /// Measures how much the context of a finished run helped, and emits it as an event of the
@@ -217,7 +214,7 @@ impl Worker {
         run: &str,
         overrides: &[(String, String)],
         publish: Publish<'_>,
-        work: impl for<'t> FnOnce(Tools<'t>, &'t mut dyn FnMut(RunEvent) -> Flow) -> Result<T, RunError>,
+        work: impl for<'t> FnOnce(Tools<'t>, Observe<'t>) -> Result<T, RunError>,
     ) -> Result<T, RunError> {
         let mut config = self.layers.with(overrides)?.config()?;
         let mut emit = |event| publish(self.session.record(event));

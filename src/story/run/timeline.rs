@@ -204,6 +204,10 @@ impl Run {
 
     /// Returns what a stage decided; empty while it has not.
     pub fn stage_decision(&self, kind: StageKind) -> String {
+        let of_lookup = |at: usize, words: fn(&Lookup) -> String| {
+            let lookup = self.lookups.get(at);
+            lookup.map_or_else(String::new, words)
+        };
         match kind {
             StageKind::Rewrite => {
                 let understood = self.follow_up.as_ref().and_then(follow_up);
@@ -211,9 +215,9 @@ impl Run {
                 let words = understood.or_else(|| Some(rewritten?.text.clone()));
                 words.unwrap_or_else(|| "asked by itself".to_owned())
             }
-            StageKind::Search { lookup } => lookup_words(self, lookup),
-            StageKind::Link { lookup } => linking_words(self, lookup),
-            StageKind::Grade { lookup } => narrowing_words(self, lookup),
+            StageKind::Search { lookup } => of_lookup(lookup, lookup_words),
+            StageKind::Link { lookup } => of_lookup(lookup, linking_words),
+            StageKind::Grade { lookup } => of_lookup(lookup, narrowing_words),
             StageKind::Measure { round } => round_words(self, round),
             StageKind::Write {
                 first,
@@ -253,10 +257,7 @@ fn stage_work(kind: StageKind) -> &'static str {
     }
 }
 
-fn lookup_words(run: &Run, lookup: usize) -> String {
-    let Some(lookup) = run.lookups.get(lookup) else {
-        return String::new();
-    };
+fn lookup_words(lookup: &Lookup) -> String {
     let late: Vec<&str> = lookup.parts_without_time().map(part_name).collect();
     let mut words = match (&lookup.retrieval, &lookup.context) {
         (None, _) => return String::new(),
@@ -288,11 +289,10 @@ fn lookup_words(run: &Run, lookup: usize) -> String {
     words
 }
 
-fn linking_words(run: &Run, lookup: usize) -> String {
-    let lookup = run.lookups.get(lookup);
-    let joined = lookup.and_then(|lookup| Some((lookup.found, joined_texts(lookup)?)));
-    joined.map_or_else(String::new, |(found, texts)| {
-        format!("{found} → {}", quantity(texts as u64, "joined text"))
+fn linking_words(lookup: &Lookup) -> String {
+    joined_texts(lookup).map_or_else(String::new, |texts| {
+        let texts = quantity(texts as u64, "joined text");
+        format!("{} → {texts}", lookup.found)
     })
 }
 
@@ -303,10 +303,7 @@ fn joined_texts(lookup: &Lookup) -> Option<usize> {
     Some(linked.kept)
 }
 
-fn narrowing_words(run: &Run, lookup: usize) -> String {
-    let Some(lookup) = run.lookups.get(lookup) else {
-        return String::new();
-    };
+fn narrowing_words(lookup: &Lookup) -> String {
     let texts = joined_texts(lookup).unwrap_or(lookup.found);
     let kept = lookup.funnel.stages().last();
     let kept = kept.filter(|narrowed| narrowed.stage != Stage::Linked);
