@@ -102,28 +102,21 @@ impl<'a> PassageTrace<'a> {
     /// Returns the trace row by row.
     pub fn rows(&self) -> Vec<TraceRow> {
         let mut rows = Vec::new();
-        for QueryTrace {
-            step,
-            query,
-            pool,
-            chunks,
-            lookup,
-        } in &self.lookups
-        {
+        for trace in &self.lookups {
             rows.push(TraceRow::Query {
-                step: *step,
-                text: one_line(query),
+                step: trace.step,
+                text: one_line(trace.query),
             });
 
-            if chunks.is_empty() {
+            if trace.chunks.is_empty() {
                 rows.push(TraceRow::Missing(format!(
                     "No chunk contains “{}”: it is not indexed, or worded differently in the document.",
                     one_line(self.phrase)
                 )));
             }
 
-            for chunk in chunks {
-                chunk_rows(chunk, *pool, lookup, &mut rows);
+            for chunk in &trace.chunks {
+                chunk_rows(chunk, trace.pool, trace.lookup, &mut rows);
             }
         }
 
@@ -132,20 +125,13 @@ impl<'a> PassageTrace<'a> {
 }
 
 fn chunk_rows(chunk: &ChunkTrace<'_>, pool: u32, lookup: &Lookup, rows: &mut Vec<TraceRow>) {
-    let TracedChunk {
-        chunk: text,
-        whole,
-        bm25,
-        vector,
-        fused,
-    } = chunk.ranks;
-
-    let mut location = words::chunk_location(text);
-    if !*whole {
+    let ranks = chunk.ranks;
+    let mut location = words::chunk_location(&ranks.chunk);
+    if !ranks.whole {
         location.push_str("  (a part of it; the next chunk holds the rest)");
     }
     rows.push(TraceRow::Chunk(location));
-    if let Some(order) = find_order(&text.text) {
+    if let Some(order) = find_order(&ranks.chunk.text) {
         rows.push(TraceRow::Fact {
             name: "order",
             text: words::order(&order),
@@ -153,11 +139,12 @@ fn chunk_rows(chunk: &ChunkTrace<'_>, pool: u32, lookup: &Lookup, rows: &mut Vec
         });
     }
     let no_word = "contains no word of the query";
-    rows.push(list_fact("BM25", *bm25, pool, no_word));
+    rows.push(list_fact("BM25", ranks.bm25, pool, no_word));
     let no_vector = "the index has no comparable vectors";
-    rows.push(list_fact("vector", *vector, pool, no_vector));
-    rows.push(list_fact("fused", *fused, u32::MAX, "in neither list"));
-    let number = lookup.number(text);
+    rows.push(list_fact("vector", ranks.vector, pool, no_vector));
+    let no_list = "in neither list";
+    rows.push(list_fact("fused", ranks.fused, u32::MAX, no_list));
+    let number = lookup.number(&ranks.chunk);
     for mark in &chunk.marks {
         rows.push(TraceRow::Fact {
             name: words::mark_stage(mark),

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use crate::config::{LinkerKind, LinkerSettings};
 use crate::event::{ChunkText, Flow, ModelCard, saturating_u32};
-use crate::index::{ChunkLinks, LinkRecipe};
+use crate::index::{ChunkLinks, IndexError, LinkRecipe, Search};
 use crate::llm::{Layers, LlmError, OpenGenerator, Prompt};
 use crate::methods::joined::overlap;
 use crate::methods::saki::{self, LinkMaker, windows};
@@ -17,12 +17,6 @@ const LINKS: usize = 8;
 const WINDOW: u32 = 1024;
 /// Positions of a window that are not for chunks: the attention sink, and what a tokenizer adds.
 const RESERVED: u32 = 8;
-
-/// The chunks of a document in its order, each with its vector where the index has one.
-pub struct Units<'d> {
-    pub chunks: &'d [ChunkText],
-    pub vectors: &'d [Option<Vec<f32>>],
-}
 
 /// Returns the recipe of links with these settings. `embedder` is the model whose vectors a
 /// sentence-level model reads.
@@ -40,18 +34,31 @@ pub fn recipe(settings: &LinkerSettings, model: &ModelCard, embedder: &ModelCard
     }
 }
 
-/// Returns the links between the chunks of a document. `flow` is asked before each window, with the
-/// number of chunks that are done.
+/// Returns the links between the chunks of a document of the index, or why it cannot be linked:
+/// [`LlmError::Stopped`]; vectors that are not as wide as the model; what the model fails with.
+/// `flow` is asked before each window, with the number of chunks that are done.
 ///
 /// # Errors
-/// [`LlmError::Stopped`]; vectors that are not as wide as the model; what the model fails with.
+/// The index cannot be read.
 pub fn link(
+    index: &dyn Search,
     model: &mut dyn OpenGenerator,
     settings: &LinkerSettings,
-    units: &Units<'_>,
+    chunks: &[ChunkText],
+    flow: &mut dyn FnMut(usize) -> Flow,
+) -> Result<Result<ChunkLinks, LlmError>, IndexError> {
+    let ids: Vec<u64> = chunks.iter().map(|chunk| chunk.id).collect();
+    let vectors = index.vectors(&ids)?;
+    Ok(link_chunks(model, settings, chunks, &vectors, flow))
+}
+
+fn link_chunks(
+    model: &mut dyn OpenGenerator,
+    settings: &LinkerSettings,
+    chunks: &[ChunkText],
+    vectors: &[Option<Vec<f32>>],
     flow: &mut dyn FnMut(usize) -> Flow,
 ) -> Result<ChunkLinks, LlmError> {
-    let Units { chunks, vectors } = units;
     if chunks.len() < 2 {
         return Ok(vec![Vec::new(); chunks.len()]);
     }

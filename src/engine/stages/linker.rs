@@ -15,7 +15,7 @@ use crate::index::ChunkLinks;
 use crate::llm::LlmError;
 use crate::methods::joined;
 
-use super::link_builder::{self, Units};
+use super::link_builder;
 
 /// Maximum number of chunks of a document that is linked while a question waits.
 const MAX_LINKED_ON_DEMAND: usize = 512;
@@ -114,17 +114,12 @@ fn read_document(run: &mut Run<'_>, path: &str) -> Result<Option<LinkedDocument>
         return Ok(None);
     }
 
-    let ids: Vec<u64> = chunks.iter().map(|chunk| chunk.id).collect();
-    let units = Units {
-        chunks: &chunks,
-        vectors: &index.vectors(&ids)?,
-    };
     let settings = &run.tools.config.linker;
     let model = match run.tools.linker.as_mut() {
         Some(model) => &mut **model,
         None => &mut *run.tools.generator,
     };
-    match link_builder::link(model, settings, &units, &mut |_| Flow::Continue) {
+    match link_builder::link(index, model, settings, &chunks, &mut |_| Flow::Continue)? {
         Ok(links) => {
             index.keep_links(path, &links)?;
             Ok(Some(LinkedDocument { chunks, links }))

@@ -4,11 +4,11 @@ use std::time::Instant;
 
 use crate::config::LinkerSettings;
 use crate::engine::error::RunError;
-use crate::engine::stages::link_builder::{self, Units};
+use crate::engine::stages::link_builder;
 use crate::event::{
-    CorpusCard, Flow, IndexPhase, LinkReport, Problem, SessionEvent, SkippedFile, elapsed_ms,
+    CorpusCard, IndexPhase, LinkReport, Problem, SessionEvent, SkippedFile, elapsed_ms,
 };
-use crate::index::{ChunkLinks, Collection, LinkedState, Position, Progress, Search as _};
+use crate::index::{Collection, LinkedState, Position, Progress, Search as _};
 use crate::llm::{LlmError, OpenGenerator};
 
 use super::stamp::Emit;
@@ -47,7 +47,8 @@ pub fn link_corpus(
                 time: started.elapsed(),
             })
         };
-        match link_document(index, model, settings, path, &mut flow)? {
+        let chunks = index.document(path)?;
+        match link_builder::link(index, model, settings, &chunks, &mut flow)? {
             Ok(links) => {
                 index.keep_links(path, &links)?;
                 report.linked += 1;
@@ -89,24 +90,6 @@ fn new_report(
         skipped: Vec::new(),
         wall_ms: 0,
     }
-}
-
-fn link_document(
-    index: &Collection,
-    model: &mut dyn OpenGenerator,
-    settings: &LinkerSettings,
-    path: &str,
-    flow: &mut dyn FnMut(usize) -> Flow,
-) -> Result<Result<ChunkLinks, LlmError>, RunError> {
-    let chunks = index.document(path)?;
-    let ids: Vec<u64> = chunks.iter().map(|chunk| chunk.id).collect();
-
-    let units = Units {
-        chunks: &chunks,
-        vectors: &index.vectors(&ids)?,
-    };
-
-    Ok(link_builder::link(model, settings, &units, flow))
 }
 
 /// Warns of links that another model made.

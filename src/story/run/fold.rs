@@ -331,22 +331,8 @@ impl Run {
     /// Returns an event with one number per chunk. A run that was recorded before there were
     /// numbers has the labels of its prompts.
     fn with_numbers<'e>(&mut self, event: &'e RunEvent) -> Cow<'e, RunEvent> {
-        let has_labels = matches!(
-            event,
-            RunEvent::ContextBuilt { .. }
-                | RunEvent::UnderstandingMeasured { .. }
-                | RunEvent::UnderstandingProgressed { .. }
-                | RunEvent::UnderstandingSkipped { .. }
-                | RunEvent::StepFinished { .. }
-                | RunEvent::StepCited { .. }
-                | RunEvent::StepGiven { .. }
-                | RunEvent::StepAttributed { .. }
-                | RunEvent::StepAblated { .. }
-                | RunEvent::UtilityMeasured { .. }
-                | RunEvent::RunFinished { .. }
-        );
-
-        if !has_labels {
+        // most events are tokens, which have no labels
+        if matches!(event, RunEvent::TokenGenerated { .. }) {
             return Cow::Borrowed(event);
         }
 
