@@ -185,7 +185,7 @@ impl Supports {
         number: &str,
         claim: &Claim,
     ) -> bool {
-        let [of_claim, _] = self.sought(source, claim);
+        let [of_claim, _] = self.sought_words(source, claim);
         let mut said = sentence.stems.intersection(of_claim);
         let is_more = said.any(|stem| stem != number && !source.stems.contains(stem));
         is_more && !claim.is_negated && self.agrees(sentence, claim)
@@ -240,7 +240,7 @@ impl Supports {
         });
         // what it adds to the question counts twice: that is what a reader looks for
         let weighed = near.map(|(share, source)| {
-            let [said, asked] = self.sought(source, &claim);
+            let [said, asked] = self.sought_words(source, &claim);
             let added = said.difference(asked).cloned().collect();
             (share + self.share(&added, &source.stems), source)
         });
@@ -257,7 +257,7 @@ impl Supports {
         let holds_all = |passage: &Source| lines.iter().all(|line| passage.text.contains(line));
         let mut passages = self.passages.iter();
         let at = passages.position(|passage| is_long && holds_all(passage))?;
-        let best = largest(self.scored(claim, self.sources_of(at)));
+        let best = largest(self.scores(claim, self.sources_of(at)));
         let whole = || self.passages[at].citation.clone();
         Some(Citation {
             evidence: Evidence::Overlap { share: 1.0 },
@@ -272,7 +272,7 @@ impl Supports {
         });
         let scored = holding.filter_map(|(at, source)| {
             let held = self.words_with_numbers(at, claim)?;
-            let [said, _] = self.sought(source, claim);
+            let [said, _] = self.sought_words(source, claim);
             Some((self.share(said, &held), source))
         });
         // the words of a sentence are looked at one by one only where it may be cited
@@ -280,9 +280,9 @@ impl Supports {
             scored.filter(|(share, source)| *share >= MIN_SHARE && self.is_backed(source, claim));
         let (share, best) = largest(agreeing)?;
         // the words may be of two sentences: the quotation is of the one that says more
-        let [said, _] = self.sought(best, claim);
+        let [said, _] = self.sought_words(best, claim);
         let own = self.share(said, &best.stems);
-        let of_passage = self.scored(claim, self.sources_of(best.passage));
+        let of_passage = self.scores(claim, self.sources_of(best.passage));
         let more = of_passage.filter(|(share, one)| *share > own && self.agrees(one, claim));
         let quoted = largest(more).map_or(best, |(_, source)| source);
         self.is_backed(quoted, claim).then(|| Citation {
@@ -292,13 +292,13 @@ impl Supports {
     }
 
     /// Returns source sentences, each with its share of the words of a claim.
-    fn scored<'a>(
+    fn scores<'a>(
         &self,
         claim: &Claim,
         sources: impl Iterator<Item = &'a SourceSentence>,
     ) -> impl Iterator<Item = (f32, &'a SourceSentence)> {
         sources.map(|source| {
-            let [said, _] = self.sought(source, claim);
+            let [said, _] = self.sought_words(source, claim);
             (self.share(said, &source.stems), source)
         })
     }
@@ -310,7 +310,7 @@ impl Supports {
         claim: &Claim,
         sources: impl Iterator<Item = &'a SourceSentence>,
     ) -> Option<(f32, &'a SourceSentence)> {
-        let scored = self.scored(claim, sources);
+        let scored = self.scores(claim, sources);
         largest(scored.filter(|(share, _)| *share >= MIN_SHARE))
     }
 

@@ -1,5 +1,5 @@
-//! Claims: what a sentence of the answer says, as the sources are compared with it, and the sentence
-//! of a source that says otherwise.
+//! Claims: what a sentence of the answer says, as the sources are compared with it, and the
+//! sentence of a source that says otherwise.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::once;
@@ -136,7 +136,7 @@ impl Supports {
 
     /// Returns the words of a claim and those of the question, without stop words and endings, in
     /// the language of a source sentence.
-    pub fn sought<'c>(
+    pub fn sought_words<'c>(
         &'c self,
         source: &SourceSentence,
         claim: &'c Claim,
@@ -149,7 +149,7 @@ impl Supports {
     /// not so if and only if the claim does.
     pub fn agrees(&self, source: &SourceSentence, claim: &Claim) -> bool {
         let language = self.passages[source.passage].language;
-        let [said, _] = self.sought(source, claim);
+        let [said, _] = self.sought_words(source, claim);
         // each cell of a row says something of its own
         let cells = source.text.rsplit(['|', ';']);
         let common = |cell: &&str| stems(cell, language).intersection(said).count();
@@ -195,7 +195,7 @@ impl Supports {
         claim: &Claim,
     ) -> BTreeSet<String> {
         let place = &self.passages[source.passage].place_stems;
-        let [said, asked] = self.sought(source, claim);
+        let [said, asked] = self.sought_words(source, claim);
         let held = said.union(asked).filter(|stem| part.contains(*stem));
         held.filter(|stem| !place.contains(*stem))
             .cloned()
@@ -284,7 +284,7 @@ impl Supports {
             return false;
         };
 
-        let [said, _] = self.sought(source, claim);
+        let [said, _] = self.sought_words(source, claim);
         let of_claim = |words: &BTreeSet<String>| said.intersection(words).cloned().collect();
         let is_nearer = |own: &Clause<'_>, number: &String, other: &Clause<'_>| {
             let mut others = other.numbers.iter();
@@ -310,7 +310,7 @@ impl Supports {
     /// Returns the sentence that denies a claim, in words of the claim and of the question: it has
     /// those that the `source` has in common with the question, and more.
     fn find_denial(&self, source: &SourceSentence, claim: &Claim) -> Option<&SourceSentence> {
-        let [said, asked] = self.sought(source, claim);
+        let [said, asked] = self.sought_words(source, claim);
         let asked_of = |one: &SourceSentence| -> BTreeSet<String> {
             asked.intersection(&one.stems).cloned().collect()
         };
@@ -347,7 +347,7 @@ impl Supports {
     /// from the question count half if they are elsewhere in the passage.
     pub fn share_with_question(&self, source: &SourceSentence, claim: &Claim) -> f32 {
         let passage = &self.passages[source.passage];
-        let [said, asked] = self.sought(source, claim);
+        let [said, asked] = self.sought_words(source, claim);
         let elsewhere = passage.stems.difference(&source.stems);
         let elsewhere = elsewhere.filter(|word| said.contains(*word) && asked.contains(*word));
         let elsewhere = elsewhere.cloned().collect();

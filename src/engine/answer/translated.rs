@@ -8,7 +8,6 @@ use crate::engine::error::RunError;
 use crate::engine::run::{Run, Searched, context};
 use crate::event::RunEvent;
 use crate::index::{language_name, short_text_language};
-use crate::llm::Decoding;
 use crate::methods::ModelCalls as _;
 
 use super::support::can_judge;
@@ -45,10 +44,7 @@ pub fn translate(run: &mut Run<'_>) -> Result<Option<String>, RunError> {
 
     let values = [("question", question), ("language", name)];
     let prompt = run.prompt(PromptName::Translate, &values);
-    let decoding = Decoding::one_line(MAX_TOKENS, run.tools.config.seed);
-    let completions = run.complete("rewrite question", &[prompt], &decoding)?;
-    let written = completions.first().map_or("", |first| first.text.trim());
-    let rewritten = written.to_owned();
+    let rewritten = run.write_line("rewrite question", prompt, MAX_TOKENS)?;
     run.emit(RunEvent::QuestionRewritten {
         question: question.to_owned(),
         rewritten: rewritten.clone(),

@@ -101,6 +101,19 @@ impl Run<'_> {
         tapped.ok_or_else(|| LlmError::Backend("no completion for a prompt".to_owned()).into())
     }
 
+    /// Lets the generator write one line, and returns it trimmed.
+    pub fn write_line(
+        &mut self,
+        purpose: &str,
+        prompt: Prompt,
+        max_tokens: u32,
+    ) -> Result<String, LlmError> {
+        let decoding = Decoding::one_line(max_tokens, self.tools.config.seed);
+        let completions = self.complete(purpose, &[prompt], &decoding)?;
+        let written = completions.first().map_or("", |first| first.text.trim());
+        Ok(written.to_owned())
+    }
+
     /// Returns the log-probability of each text as the continuation of its prompt, nats.
     pub fn score(
         &mut self,

@@ -10,8 +10,8 @@ use crate::corpus::{fold_white_space, split_words};
 use crate::engine::error::RunError;
 use crate::engine::run::{Run, context};
 use crate::event::{AsAsked, RunEvent, Turn, saturating_u32};
-use crate::llm::{Decoding, Prompt};
-use crate::methods::ModelCalls;
+use crate::llm::Prompt;
+use crate::methods::ModelCalls as _;
 
 /// Maximum length of a rewritten question.
 const MAX_TOKENS: u32 = 64;
@@ -119,10 +119,7 @@ fn turn_lines(turn: &Turn) -> String {
 
 /// Asks the generator for the question that stands alone.
 fn write_question(run: &mut Run<'_>, prompt: Prompt) -> Result<String, RunError> {
-    let decoding = Decoding::one_line(MAX_TOKENS, run.tools.config.seed);
-    let completions = ModelCalls::complete(run, "rewrite follow-up", &[prompt], &decoding)?;
-
-    let text = completions.first().map_or("", |first| first.text.trim());
+    let text = run.write_line("rewrite follow-up", prompt, MAX_TOKENS)?;
     let quotes = ['"', '“', '”', '*'];
     Ok(text.trim_matches(quotes).trim().to_owned())
 }

@@ -6,9 +6,8 @@ use crate::config::prompts::PromptName;
 use crate::engine::error::RunError;
 use crate::engine::run::Run;
 use crate::event::{Part, RunEvent};
-use crate::llm::Decoding;
 use crate::methods::query::bare;
-use crate::methods::{ModelCalls, cosine, finite};
+use crate::methods::{ModelCalls as _, cosine, finite};
 
 /// Maximum length of a rewritten question.
 const MAX_TOKENS: u32 = 48;
@@ -26,7 +25,8 @@ pub fn rewrite(run: &mut Run<'_>) -> Result<String, RunError> {
 
     let replaces = run.tools.config.rewriter.kind == RewriterKind::Replace;
     let question = run.question;
-    let rewritten = keywords(run)?;
+    let prompt = run.prompt(PromptName::RewriteQuery, &[("question", question)]);
+    let rewritten = run.write_line("rewrite question", prompt, MAX_TOKENS)?;
     let cosine = if rewritten.is_empty() {
         None
     } else {
@@ -52,16 +52,6 @@ pub fn rewrite(run: &mut Run<'_>) -> Result<String, RunError> {
     } else {
         Ok(question.to_owned())
     }
-}
-
-/// Asks the generator for the keywords of the question.
-fn keywords(run: &mut Run<'_>) -> Result<String, RunError> {
-    let prompt = run.prompt(PromptName::RewriteQuery, &[("question", run.question)]);
-    let decoding = Decoding::one_line(MAX_TOKENS, run.tools.config.seed);
-    let completions = ModelCalls::complete(run, "rewrite question", &[prompt], &decoding)?;
-
-    let written = completions.first().map_or("", |first| first.text.trim());
-    Ok(written.to_owned())
 }
 
 /// Returns the cosine similarity between the question and its rewriting.

@@ -9,7 +9,6 @@ use crate::corpus::{fold_white_space, language, split_words};
 use crate::engine::error::RunError;
 use crate::engine::run::{Run, Tools};
 use crate::event::{ChunkText, ProbePhase, ProbeProgress, SessionEvent, StopFlag, elapsed_ms};
-use crate::files;
 use crate::index::{Collection, is_content_word};
 use crate::llm::{Decoding, Prompt, Random};
 use crate::methods::ModelCalls;
@@ -142,9 +141,12 @@ impl Questions {
 
     /// Replaces the file as a whole. A failure costs the next try its time and nothing else.
     fn keep(&self, file: &Path) {
-        let bytes = serde_json::to_vec(self).unwrap_or_default();
-        let folder = file.parent().map_or(Ok(()), std::fs::create_dir_all);
-        let _ = folder.and_then(|()| files::replace(file, &bytes));
+        let part = file.with_extension("part");
+        let _ = file
+            .parent()
+            .map_or(Ok(()), std::fs::create_dir_all)
+            .and_then(|()| std::fs::write(&part, serde_json::to_vec(self).unwrap_or_default()))
+            .and_then(|()| std::fs::rename(&part, file));
     }
 }
 
