@@ -170,8 +170,11 @@ fn everything_of_a_kind_is_asked_in_one_call_and_kept_for_the_next_round() {
         .understanding;
     let mut rephrasings = Rephrasings::default();
     for round in 0..2 {
-        let found =
-            measure(dense(&mut script, "Is it?", &settings), &texts, &mut rephrasings);
+        let found = measure(
+            dense(&mut script, "Is it?", &settings),
+            &texts,
+            &mut rephrasings,
+        );
         let measured = found.expect("no failure").expect("it can be measured");
         assert_eq!(measured.replies.len(), 6);
         // three distinct answers, both ways
@@ -199,7 +202,11 @@ fn one_pair_too_long_for_the_judge_costs_its_own_chunk_alone() {
         check_rephrasings: RephrasingCheck::Enforce,
         ..UnderstandingSettings::default()
     };
-    let found = measure(dense(&mut script, "Is it?", &settings), &texts, &mut Rephrasings::default());
+    let found = measure(
+        dense(&mut script, "Is it?", &settings),
+        &texts,
+        &mut Rephrasings::default(),
+    );
     let measured = found.expect("no failure").expect("it can be measured");
     let faults: Vec<Option<VariantFault>> = measured
         .rephrased
