@@ -71,7 +71,7 @@ mod tests {
             folder: "notes: old".to_owned(),
             what: "vectors: cut short".to_owned(),
         };
-        let error = RunError::from(RunError::from(damaged));
+        let error = RunError::from(damaged);
         let advice = "rebuild it with `ragscope index notes: old --rebuild`";
         assert_eq!(
             error.to_problem(),
@@ -87,7 +87,7 @@ mod tests {
         let stops: [RunError; 4] = [
             LlmError::from(StopError).into(),
             ProbeError::from(StopError).into(),
-            RunError::from(IndexError::from(LlmError::from(StopError))).into(),
+            IndexError::from(LlmError::from(StopError)).into(),
             IndexError::from(CorpusError::from(StopError)).into(),
         ];
         for error in &stops {
