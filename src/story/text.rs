@@ -1,5 +1,6 @@
 //! Text of documents, files and models, made harmless: nothing in it steers the terminal.
 
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 use crate::event::{
@@ -17,6 +18,11 @@ pub fn one_line(text: &str) -> String {
 /// Returns text that may have several lines.
 pub fn many_lines(text: &str) -> String {
     harmless(&text.replace("\r\n", "\n")).replace('\t', TAB)
+}
+
+/// Returns texts as one, with a separator between them.
+pub fn join<S: Borrow<str>>(texts: impl IntoIterator<Item = S>, separator: &str) -> String {
+    texts.into_iter().collect::<Vec<S>>().join(separator)
 }
 
 /// Puts each of the texts on one line.

@@ -66,11 +66,8 @@ where
             pace.start_frame();
         }
 
-        let wake = pace
-            .wake()
-            .into_iter()
-            .chain(app.next_due().map(|due| played_until + due))
-            .min();
+        let due = app.next_due().map(|due| played_until + due);
+        let wake = pace.wake().into_iter().chain(due).min();
         let mut input = None;
         let mut record = None;
         tokio::select! {
@@ -92,10 +89,8 @@ where
         // before the keys: time that passed while a replay was paused is not played
         let now = Instant::now();
         app.advance(now - std::mem::replace(&mut played_until, now));
-        for input in input
-            .into_iter()
-            .chain(std::iter::from_fn(|| inputs.terminal.try_recv().ok()))
-        {
+        let waiting = std::iter::from_fn(|| inputs.terminal.try_recv().ok());
+        for input in input.into_iter().chain(waiting) {
             app.handle(&input);
             pace.urgent = true;
         }
@@ -188,8 +183,8 @@ impl Pace {
         } else {
             self.frame
         };
-        self.dirty
-            .then(|| self.last.map_or_else(Instant::now, |last| last + distance))
+        let next = || self.last.map_or_else(Instant::now, |last| last + distance);
+        self.dirty.then(next)
     }
 
     fn is_due(&self) -> bool {
@@ -197,12 +192,9 @@ impl Pace {
     }
 
     fn start_frame(&mut self) {
-        *self = Self {
-            frame: self.frame,
-            last: Some(Instant::now()),
-            dirty: false,
-            urgent: false,
-        };
+        self.last = Some(Instant::now());
+        self.dirty = false;
+        self.urgent = false;
     }
 }
 

@@ -73,11 +73,9 @@ impl Addresses {
         }
 
         let path = std::fs::canonicalize(Path::new(folder).join(document)).ok();
-        let address = path
-            .filter(|path| path.is_file())
-            .map(|path| address(&path));
+        let file = path.filter(|path| path.is_file());
+        let address = file.map(|file| address(&file));
         addresses.insert(document.to_owned(), address.clone());
-
         address
     }
 }
@@ -132,22 +130,15 @@ fn is_known(variable: impl Fn(&str) -> Option<String>) -> bool {
     if term.starts_with("tmux") || term.starts_with("screen") {
         // what is outside of tmux is not known, but since 3.4 it removes what that does not show
         let version = set("TERM_PROGRAM_VERSION");
-        let numbers: String = version
-            .chars()
-            .take_while(|c| c.is_ascii_digit() || *c == '.')
-            .collect();
-        let is_new = numbers.parse::<f32>().is_ok_and(|number| number >= 3.4);
+        let end = version.find(|c: char| !c.is_ascii_digit() && c != '.');
+        let number = version[..end.unwrap_or(version.len())].parse::<f32>();
+        let is_new = number.is_ok_and(|number| number >= 3.4);
         return program == "tmux" && is_new;
     }
-    let programs = [
-        "iTerm.app",
-        "WezTerm",
-        "vscode",
-        "ghostty",
-        "Hyper",
-        "Tabby",
-        "rio",
-    ];
+    let is_named = matches!(
+        program.as_str(),
+        "iTerm.app" | "WezTerm" | "vscode" | "ghostty" | "Hyper" | "Tabby" | "rio"
+    );
     let terms = [
         "kitty",
         "alacritty",
@@ -156,7 +147,7 @@ fn is_known(variable: impl Fn(&str) -> Option<String>) -> bool {
         "wezterm",
         "contour",
     ];
-    programs.contains(&program.as_str())
+    is_named
         || terms.iter().any(|name| term.contains(name))
         || !set("WT_SESSION").is_empty()
         || version("VTE_VERSION") >= 5000

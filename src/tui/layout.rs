@@ -229,10 +229,8 @@ fn all(body: Rect, needs: &PaneNeeds, open: &[Pane], is_high: bool) -> Vec<(Pane
 }
 
 fn side_by_side(panes: &[Pane], area: Rect, needs: &PaneNeeds) -> Vec<(Pane, Rect)> {
-    let widths = panes
-        .iter()
-        .map(|pane| Constraint::Fill(needs.width(*pane)));
-    let areas = Split::horizontal(widths).split(area);
+    let widths = panes.iter().map(|pane| needs.width(*pane));
+    let areas = Split::horizontal(widths.map(Constraint::Fill)).split(area);
     panes.iter().copied().zip(areas.iter().copied()).collect()
 }
 
@@ -285,18 +283,14 @@ impl Layout {
 
     /// Returns the pane at a position.
     pub fn pane_at(&self, position: Position) -> Option<(Pane, Rect)> {
-        self.panes
-            .iter()
-            .copied()
-            .find(|(_, area)| area.contains(position))
+        let mut panes = self.panes.iter().copied();
+        panes.find(|(_, area)| area.contains(position))
     }
 
     /// Returns the area of a pane, when it is visible.
     pub fn pane(&self, pane: Pane) -> Option<Rect> {
-        self.panes
-            .iter()
-            .find(|(shown, _)| *shown == pane)
-            .map(|(_, area)| *area)
+        let (_, area) = self.panes.iter().find(|(shown, _)| *shown == pane)?;
+        Some(*area)
     }
 }
 

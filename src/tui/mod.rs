@@ -12,7 +12,7 @@
 //! | [`offer`] | the folders and the model that enter takes where nothing is typed |
 //! | [`pane`], [`panes`], [`overlays`] | the content, as rows |
 //! | [`document`] | the lines of a document, rendered |
-//! | [`screen`], [`chrome`], [`waterfall`], [`layout`], [`viewport`] | its position on the screen |
+//! | [`screen`], [`chrome`], [`status`], [`waterfall`], [`layout`], [`viewport`] | its position on the screen |
 //! | [`theme`], [`text`] | its look |
 //! | [`player`], [`save`], [`picture`] | recorded runs, files |
 //! | [`hyperlinks`] | locations that the terminal opens |
@@ -49,6 +49,7 @@ pub mod overlays;
 pub mod tour;
 pub mod waterfall;
 pub mod chrome;
+pub mod status;
 pub mod screen;
 pub mod save;
 pub mod picture;
@@ -260,9 +261,7 @@ fn show_page(
 fn remember(file: &Path, text: &str, app: &mut App) {
     let line = serde_json::Value::from(text).to_string();
     if let Err(error) = terminal::append_line(file, &line) {
-        app.refuse(format!(
-            "cannot add to the history {}: {error}",
-            file.display()
-        ));
+        let file = file.display();
+        app.refuse(format!("cannot add to the history {file}: {error}"));
     }
 }

@@ -4,7 +4,7 @@ use crate::event::{LocalModel, ModelList, ModelRole, OfferedModel};
 use crate::story::words;
 
 use super::folders;
-use super::state::{Model, State};
+use super::state::State;
 use super::view::Scene;
 
 /// Maximum number of earlier folders that are offered.
@@ -96,7 +96,7 @@ fn is_usable(model: &LocalModel, list: &ModelList) -> bool {
 
 /// Returns whether the generator is a bundled one and the documents are the user's own.
 pub fn answers_for_practice(state: &State) -> bool {
-    let generator = state.models.get(&ModelRole::Generator);
     let corpus = state.corpus.as_ref();
-    matches!(generator, Some(Model::Ready { card, .. }) if words::is_for_practice(card, corpus))
+    let generator = state.generator();
+    generator.is_some_and(|card| words::is_for_practice(card, corpus))
 }

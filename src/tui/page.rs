@@ -53,8 +53,8 @@ impl<'a> Page<'a> {
     /// Writes wrapped text, with `indent` before each row.
     pub fn text(&mut self, tone: Tone, indent: &str, words: &str) {
         let room = self.cells.saturating_sub(text::width(indent));
-        for range in text::wrap(words, room) {
-            let words = self.span(tone, &words[range]);
+        for row in text::rows(words, room) {
+            let words = self.span(tone, row);
             self.line(vec![Span::raw(indent.to_owned()), words]);
         }
     }
@@ -66,14 +66,12 @@ impl<'a> Page<'a> {
 
     /// Writes wrapped text that belongs to an item, each row after the first by `hang` further in.
     pub fn item_hanging(&mut self, item: Item, tone: Tone, indent: &str, hang: &str, words: &str) {
-        let room = self
-            .cells
-            .saturating_sub(text::width(indent) + text::width(hang));
-        for (at, range) in text::wrap(words, room).into_iter().enumerate() {
+        let indents = text::width(indent) + text::width(hang);
+        let room = self.cells.saturating_sub(indents);
+        for (at, row) in text::rows(words, room).enumerate() {
             let hang = if at > 0 { hang } else { "" };
-            let words = self.span(tone, words[range].to_owned());
-            let indent = Span::raw(format!("{indent}{hang}"));
-            self.item(item, Line::from(vec![indent, words]));
+            let words = self.span(tone, row);
+            self.item(item, vec![Span::raw(format!("{indent}{hang}")), words]);
         }
     }
 
@@ -81,8 +79,8 @@ impl<'a> Page<'a> {
     pub fn text_behind(&mut self, name: Vec<Span<'static>>, tone: Tone, words: &str, room: usize) {
         let mut line = Line::from(name);
         let indent = " ".repeat(line.width());
-        for range in text::wrap(words, room) {
-            line.push_span(self.span(tone, &words[range]));
+        for row in text::rows(words, room) {
+            line.push_span(self.span(tone, row));
             self.line(std::mem::replace(&mut line, Line::from(indent.clone())));
         }
     }
@@ -106,18 +104,18 @@ impl<'a> Page<'a> {
         let room = self.cells.saturating_sub(text::width(REMARK_INDENT));
         for range in text::wrap(&words, room) {
             let split = key.len().clamp(range.start, range.end);
-            self.line(Line::from(vec![
+            self.line(vec![
                 Span::raw(REMARK_INDENT),
                 self.span(Tone::Key, &words[range.start..split]),
                 self.span(Tone::Quiet, &words[split..range.end]),
-            ]));
+            ]);
         }
     }
 
     /// Writes a row in one style, clipped to the width.
     pub fn clip(&mut self, tone: Tone, words: &str) {
-        let words = text::clip(words, self.cells).into_owned();
-        self.line(self.scene.span(tone, words));
+        let words = self.span(tone, text::clip(words, self.cells));
+        self.line(words);
     }
 
     /// Writes lines beside rows that are there, behind a rule at a column: from row `at` on, or

@@ -68,9 +68,8 @@ fn pieces(buffer: &Buffer, y: u16) -> Vec<Piece> {
         let cell = &buffer[(x, y)];
         let look = Look::from_cell(cell);
         let cells = text::width(cell.symbol()).max(1) as u16;
-        let is_lined = look
-            .modifier
-            .intersects(Modifier::CROSSED_OUT | Modifier::UNDERLINED);
+        let lines = Modifier::CROSSED_OUT | Modifier::UNDERLINED;
+        let is_lined = look.modifier.intersects(lines);
 
         let form = match Form::from_symbol(cell.symbol()) {
             // the line continues between words
@@ -194,30 +193,22 @@ impl Piece {
 
     fn draw_text(&self, [x, y]: [u32; 2], width: u32, page: &mut String) {
         let Look { ink, modifier, .. } = &self.look;
-        let weight = if modifier.contains(Modifier::BOLD) {
-            " font-weight=\"bold\""
-        } else {
-            ""
+        let if_set = |look, attribute| {
+            if modifier.contains(look) {
+                attribute
+            } else {
+                ""
+            }
+        };
+        let weight = if_set(Modifier::BOLD, " font-weight=\"bold\"");
+        let slant = if_set(Modifier::ITALIC, " font-style=\"italic\"");
+        let line = match if_set(Modifier::CROSSED_OUT, " text-decoration=\"line-through\"") {
+            "" => if_set(Modifier::UNDERLINED, " text-decoration=\"underline\""),
+            struck => struck,
         };
 
-        let slant = if modifier.contains(Modifier::ITALIC) {
-            " font-style=\"italic\""
-        } else {
-            ""
-        };
-        let line = if modifier.contains(Modifier::CROSSED_OUT) {
-            " text-decoration=\"line-through\""
-        } else if modifier.contains(Modifier::UNDERLINED) {
-            " text-decoration=\"underline\""
-        } else {
-            ""
-        };
-
-        let text = self
-            .text
-            .replace('&', "&amp;")
-            .replace('<', "&lt;")
-            .replace('>', "&gt;");
+        let text = self.text.replace('&', "&amp;").replace('<', "&lt;");
+        let text = text.replace('>', "&gt;");
         // the length keeps the columns in a font with other widths, where the viewer knows it
         let _ = writeln!(
             page,

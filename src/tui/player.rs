@@ -57,7 +57,8 @@ impl Player {
         self.playing && self.rest.is_some_and(|rest| rest >= REST)
     }
 
-    fn is_at_end(&self) -> bool {
+    /// Returns whether all records were returned.
+    pub fn is_at_end(&self) -> bool {
         self.position == self.records.len()
     }
 
@@ -73,13 +74,9 @@ impl Player {
 
         self.clock_us += elapsed.as_secs_f64() * 1e6 * self.speed;
         let clock = self.clock_us;
-        let due = self.due_us[self.position..]
-            .iter()
-            .take_while(|due| **due as f64 <= clock)
-            .count();
-
+        let due = self.due_us[self.position..].iter();
         let from = self.position;
-        self.position += due;
+        self.position += due.take_while(|due| **due as f64 <= clock).count();
         self.playing = !self.is_at_end() || self.rest.is_some();
         self.records[from..self.position].to_vec()
     }
@@ -107,10 +104,8 @@ impl Player {
     pub fn step_back(&mut self) -> &[Record] {
         self.playing = false;
         self.position = self.position.saturating_sub(1);
-        self.clock_us = self
-            .position
-            .checked_sub(1)
-            .map_or(0.0, |last| self.due_us[last] as f64);
+        let last = self.position.checked_sub(1);
+        self.clock_us = last.map_or(0.0, |last| self.due_us[last] as f64);
         &self.records[..self.position]
     }
 
@@ -124,7 +119,7 @@ impl Player {
 
     /// Plays or pauses; there is nothing to play at the end.
     pub fn toggle(&mut self) {
-        self.playing = !self.playing && self.position < self.records.len();
+        self.playing = !self.playing && !self.is_at_end();
     }
 
     /// Changes the speed by a factor, within limits.

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use jiff::tz::TimeZone;
 use ratatui::buffer::Buffer;
 
-use crate::event::{Decision, Outcome, Uncertainty};
+use crate::event::{Decision, Outcome, Ranked, Uncertainty};
 
 use super::document::without_html;
 use super::text;
@@ -118,20 +118,15 @@ fn sentence(run: &Run, step: &Step, page: &mut String) {
     let labels: String = labels.iter().map(|label| format!(" [{label}]")).collect();
 
     let number = format!("{}. ", step.step);
-    let mut versions: Vec<String> = step
-        .replaced
-        .iter()
-        .enumerate()
-        .map(|(version, replaced)| {
-            let measured = figures(&replaced.uncertainty, version);
-            format!("~~{}~~{measured}", plain(&replaced.text))
-        })
-        .collect();
+    let replaced = step.replaced.iter().enumerate().map(|(version, replaced)| {
+        let measured = figures(&replaced.uncertainty, version);
+        format!("~~{}~~{measured}", plain(&replaced.text))
+    });
     let measured = figures(&step.uncertainty, step.replaced.len());
-    versions.push(format!("{}{labels}{measured}", plain(&step.text)));
-
+    let last = format!("{}{labels}{measured}", plain(&step.text));
     let line_break = format!("\\\n{}", " ".repeat(number.len()));
-    let _ = writeln!(page, "{number}{}", versions.join(&line_break));
+    let versions = text::join(replaced.chain([last]), &line_break);
+    let _ = writeln!(page, "{number}{versions}");
 }
 
 /// Returns text of a document, a model or a user as one line that Markdown shows as it is.
@@ -171,11 +166,8 @@ fn sources(run: &Run, page: &mut Sheet) {
 }
 
 fn lookups(run: &Run, page: &mut Sheet) {
-    for lookup in run
-        .lookups
-        .iter()
-        .filter(|lookup| !lookup.hits().is_empty())
-    {
+    let lookups = run.lookups.iter();
+    for lookup in lookups.filter(|lookup| !lookup.hits().is_empty()) {
         page.part(&format!("Retrieved for: {}", plain(&lookup.query)));
         let page = &mut page.text;
 
@@ -185,28 +177,23 @@ fn lookups(run: &Run, page: &mut Sheet) {
 
         page.push_str("| | chunk | bm25 | cosine | fused | why not |\n|---|---|---|---|---|---|\n");
         for hit in lookup.hits() {
-            let sign = lookup
-                .label(hit.chunk.id)
-                .map_or(LOST.to_owned(), |label| format!("[{label}]"));
-            let score = |ranked: Option<crate::event::Ranked>| {
-                ranked.map_or(String::new(), |ranked| {
-                    format!("{:.3} (#{})", ranked.score, ranked.rank)
-                })
-            };
-
+            let chunk = hit.chunk.id;
+            let label = lookup.label(chunk);
+            let sign = label.map_or(LOST.to_owned(), |label| format!("[{label}]"));
+            let score = |ranked: Ranked| format!("{:.3} (#{})", ranked.score, ranked.rank);
+            let [bm25, vector] = [hit.bm25, hit.vector].map(|in_list| in_list.map(score));
             let location = plain(&words::chunk_location(&hit.chunk));
+            let why_not = lookup.drop_reason(chunk).map(|reason| {
+                let seconds = run.settings.answer.first_word_seconds;
+                plain(&words::drop_reason(reason, chunk, lookup, seconds))
+            });
             let _ = writeln!(
                 page,
                 "| {sign} | {location} | {} | {} | {:.3} | {} |",
-                score(hit.bm25),
-                score(hit.vector),
+                bm25.unwrap_or_default(),
+                vector.unwrap_or_default(),
                 hit.fused.score,
-                lookup
-                    .drop_reason(hit.chunk.id)
-                    .map_or(String::new(), |reason| {
-                        let seconds = run.settings.answer.first_word_seconds;
-                        plain(&words::drop_reason(reason, hit.chunk.id, lookup, seconds))
-                    }),
+                why_not.unwrap_or_default(),
             );
         }
     }
@@ -218,12 +205,10 @@ fn facts(run: &Run, zone: &TimeZone, page: &mut Sheet) {
         outcome = format!("{outcome}: {}", plain(&problem.error));
     }
 
-    let models: Vec<String> = run
-        .models
-        .iter()
-        .map(|card| format!("{} {}", plain(&card.file), card.fingerprint))
-        .collect();
+    let models = run.models.iter();
+    let models = models.map(|card| format!("{} {}", plain(&card.file), card.fingerprint));
     let usage = &run.usage;
+    let [evaluated, reused] = [usage.prompt_tokens_evaluated, usage.prompt_tokens_reused];
 
     page.part("Run");
     let facts = [
@@ -232,13 +217,10 @@ fn facts(run: &Run, zone: &TimeZone, page: &mut Sheet) {
         ("outcome", outcome),
         ("preset", run.preset.clone()),
         ("seed", run.seed.to_string()),
-        ("models", models.join("; ")),
+        ("models", text::join(models, "; ")),
         (
             "prompt tokens",
-            format!(
-                "{} evaluated, {} reused",
-                usage.prompt_tokens_evaluated, usage.prompt_tokens_reused
-            ),
+            format!("{evaluated} evaluated, {reused} reused"),
         ),
         ("tokens generated", usage.tokens_generated.to_string()),
         ("time", text::duration(usage.wall_ms)),

@@ -94,13 +94,10 @@ impl<'a> Scene<'a> {
             let is_dense = text[range.clone()].starts_with(text::is_dense);
             is_dense || !text[..range.start].ends_with(char::is_alphanumeric)
         };
-        words
-            .iter()
-            .flat_map(|word| text::matches(&text, word))
-            .filter(is_word_start)
-            .fold(line, |line, range| {
-                patch_line(line, range, self.theme.style(Tone::Highlight))
-            })
+        let style = self.theme.style(Tone::Highlight);
+        let matches = words.iter().flat_map(|word| text::matches(&text, word));
+        let starts = matches.filter(is_word_start);
+        starts.fold(line, |line, range| patch_line(line, range, style))
     }
 
     /// A bar of `cells` cells, filled to `share` in 0..=1.
@@ -112,11 +109,8 @@ impl<'a> Scene<'a> {
     /// The hit that is selected in Retrieval.
     pub fn selected_hit(&self) -> Option<&'a Hit> {
         let item = self.ui.scroll(Pane::Retrieval).selected?;
-        self.run?
-            .lookups
-            .get(item.row)?
-            .hits()
-            .get(item.part.checked_sub(1)?)
+        let lookup = self.run?.lookups.get(item.row)?;
+        lookup.hits().get(item.part.checked_sub(1)?)
     }
 
     /// The keys that run an action of the panes from here: in the question line a key that leaves
@@ -127,16 +121,12 @@ impl<'a> Scene<'a> {
 
     /// A key of the panes by its sign, as [`Self::keys_from_here`] has those of an action.
     pub fn from_here(&self, sign: &str) -> String {
-        let stops = self.ui.work.is_running() || self.ui.tour.is_some();
-        let leave = if stops {
-            Action::NextPane
-        } else {
-            Action::Back
+        let leave = match self.ui.panes.focus {
+            Focus::Panes => return sign.to_owned(),
+            Focus::Input if self.ui.work.is_running() || self.ui.tour.is_some() => Action::NextPane,
+            Focus::Input => Action::Back,
         };
-        match self.ui.panes.focus {
-            Focus::Input => format!("{} then {sign}", self.keymap.sign(leave)),
-            Focus::Panes => sign.to_owned(),
-        }
+        format!("{} then {sign}", self.keymap.sign(leave))
     }
 
     /// The keys that run an action of the panes from an overlay, which has keys of its own.

@@ -13,7 +13,7 @@ use super::theme::Tone;
 use super::ui::Focus;
 use super::view::Scene;
 use super::viewport::{Content, Window};
-use super::{chrome, panes, text};
+use super::{chrome, panes, status, text};
 
 /// The screen at a moment.
 pub struct Screen<'a> {
@@ -60,13 +60,12 @@ impl Screen<'_> {
             // the panes behind recede
             placed.clear();
         }
-        chrome::status(scene, self.overlay, layout.status, buffer);
+        status::draw(scene, self.overlay, layout.status, buffer);
         placed
     }
 
     fn draw_pane(&self, rows: &PaneRows, area: Rect, buffer: &mut Buffer) -> Vec<Placed> {
-        let PaneRows { pane, content } = rows;
-        let pane = *pane;
+        let &PaneRows { pane, ref content } = rows;
         let scene = &self.scene;
         let arranged = &scene.ui.panes;
         let is_target = arranged.focused == pane && self.overlay.is_none();
@@ -78,16 +77,13 @@ impl Screen<'_> {
         draw_frame(scene, &title, &note, focused, area, buffer);
 
         let rows = inside(area);
+        let needle = scene.ui.search.needle.as_str();
         let window = Window {
             content,
             scroll: scene.ui.scroll(pane),
             theme: scene.theme,
             focused,
-            needle: if is_target {
-                &scene.ui.search.needle
-            } else {
-                ""
-            },
+            needle: if is_target { needle } else { "" },
         };
         window.draw(rows, buffer);
         window.places(rows)
@@ -185,8 +181,6 @@ fn draw_overlay_input(scene: &Scene<'_>, open: &Open, area: Rect, buffer: &mut B
     let [sign, typed] = split_left(line, 3);
     scene.span(Tone::Focus, " > ").render(sign, buffer);
     input.draw(typed, buffer, scene.style(Tone::Text), true);
-    let width = usize::from(rule.width);
-    scene
-        .span(Tone::Border, "─".repeat(width))
-        .render(rule, buffer);
+    let line = "─".repeat(usize::from(rule.width));
+    scene.span(Tone::Border, line).render(rule, buffer);
 }

@@ -29,6 +29,24 @@ pub enum Model {
     },
 }
 
+impl Model {
+    /// Returns its card, once it is ready.
+    pub fn card(&self) -> Option<&ModelCard> {
+        match self {
+            Self::Ready { card, .. } => Some(card),
+            Self::Loading { .. } => None,
+        }
+    }
+
+    /// Returns the name of its file.
+    pub fn file(&self) -> &str {
+        match self {
+            Self::Ready { card, .. } => &card.file,
+            Self::Loading { file, .. } => file,
+        }
+    }
+}
+
 /// The threads of recorded runs in the sessions folder.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sessions {
@@ -102,13 +120,17 @@ impl State {
                 role,
                 file,
                 fraction,
-            } => self.model_loading(*role, file, *fraction),
-            SessionEvent::ModelLoaded { model, wall_ms } => {
-                self.model_ready(model, *wall_ms);
+            } => {
+                let file = one_line(file);
+                let fraction = *fraction;
+                self.models.insert(*role, Model::Loading { file, fraction });
             }
+            SessionEvent::ModelLoaded { model, wall_ms } => self.model_ready(model, *wall_ms),
             SessionEvent::CorpusOpened { corpus } => self.corpus_opened(corpus),
             SessionEvent::IndexProgressed { progress } => {
-                self.indexing = Some(harmless_progress(progress));
+                let mut progress = progress.clone();
+                clean(&mut progress.file);
+                self.indexing = Some(progress);
             }
             SessionEvent::IndexFinished { report } => self.index_finished(report),
             SessionEvent::LinksFinished { .. } => self.indexing = None,
@@ -180,6 +202,11 @@ impl State {
         }
     }
 
+    /// Returns the generator, once it is ready.
+    pub fn generator(&self) -> Option<&ModelCard> {
+        self.models.get(&ModelRole::Generator)?.card()
+    }
+
     /// Returns the run at `index`, or the latest one.
     pub fn run(&self, index: Option<usize>) -> Option<&Run> {
         self.runs.get(index.or(self.latest)?)
@@ -230,13 +257,10 @@ impl State {
         } else {
             self.has_stopped_update |= operation == Operation::Index;
             self.indexing = None;
-            self.models
-                .retain(|_, model| matches!(model, Model::Ready { .. }));
+            self.models.retain(|_, model| model.card().is_some());
         }
-        self.warn(
-            &format!("{} was stopped", words::operation(operation)),
-            None,
-        );
+        let stopped = format!("{} was stopped", words::operation(operation));
+        self.warn(&stopped, None);
     }
 
     /// Forgets what a run was measured to be so far, since that begins.
@@ -269,13 +293,8 @@ impl State {
         });
     }
 
-    fn model_loading(&mut self, role: ModelRole, file: &str, fraction: f32) {
-        let file = one_line(file);
-        self.models.insert(role, Model::Loading { file, fraction });
-    }
-
     fn model_ready(&mut self, card: &ModelCard, wall_ms: u64) {
-        let mut card = card.clone();
+        let mut card = Box::new(card.clone());
         clean([
             &mut card.name,
             &mut card.file,
@@ -288,23 +307,14 @@ impl State {
             &mut card.prefixes.query,
             &mut card.prefixes.document,
         ]);
-
-        self.models.insert(
-            card.role,
-            Model::Ready {
-                card: Box::new(card),
-                wall_ms,
-            },
-        );
+        self.models
+            .insert(card.role, Model::Ready { card, wall_ms });
     }
 
     fn corpus_opened(&mut self, corpus: &CorpusCard) {
         let corpus = text::corpus(corpus);
-        let is_other = self
-            .corpus
-            .as_ref()
-            .is_none_or(|known| known.folder != corpus.folder);
-        if is_other {
+        let known = self.corpus.as_ref();
+        if known.is_none_or(|known| known.folder != corpus.folder) {
             self.known_from = corpus.generation;
             self.updated.clear();
             self.report = None;
@@ -354,34 +364,28 @@ impl State {
     /// Returns the documents in the context of a run that changed after it.
     pub fn changed_since(&self, run: &Run) -> BTreeSet<&str> {
         let open = self.corpus.as_ref().map(|corpus| &corpus.folder);
-        let Some(corpus) = run
-            .corpus
-            .as_ref()
-            .filter(|of_run| Some(&of_run.folder) == open)
-        else {
+        let of_run = run.corpus.as_ref();
+        let Some(corpus) = of_run.filter(|of_run| Some(&of_run.folder) == open) else {
             return BTreeSet::new();
         };
 
         let hits = run.context_hits();
-        let later = self.updated.iter();
+        let is_read = |path: &&str| hits.iter().any(|hit| hit.chunk.document == *path);
+        let updated = self.updated.iter();
+        let later = updated.filter(|(generation, _)| *generation > corpus.generation);
         later
-            .filter(|(generation, _)| *generation > corpus.generation)
             .map(|(_, path)| path.as_str())
-            .filter(|path| hits.iter().any(|hit| hit.chunk.document == *path))
+            .filter(is_read)
             .collect()
     }
 
     /// Starts a run. A known one (opened from the sessions folder) restarts.
     fn begin_run(&mut self, id: &str) {
-        match self.runs.iter().position(|known| known.id == id) {
-            Some(at) => {
-                self.runs[at] = Run::new(id);
-                self.latest = Some(at);
-            }
-            None => {
-                self.latest = Some(self.runs.len());
-                self.runs.push(Run::new(id));
-            }
+        let known = self.runs.iter().position(|known| known.id == id);
+        self.latest = Some(known.unwrap_or(self.runs.len()));
+        match known {
+            Some(at) => self.runs[at] = Run::new(id),
+            None => self.runs.push(Run::new(id)),
         }
     }
 
@@ -389,12 +393,6 @@ impl State {
     fn run_mut(&mut self, id: &str) -> Option<&mut Run> {
         self.runs.iter_mut().rev().find(|run| run.id == id)
     }
-}
-
-fn harmless_progress(progress: &IndexProgress) -> IndexProgress {
-    let mut progress = progress.clone();
-    clean(&mut progress.file);
-    progress
 }
 
 fn harmless_source(source: &Source) -> Source {

@@ -1,5 +1,6 @@
 //! The terminal: set up when the screen opens, and restored in every case.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -101,10 +102,8 @@ impl TerminalGuard {
 
     /// The messages of other threads that panicked, to be reported once the terminal is restored.
     pub fn panics(&self) -> Vec<String> {
-        self.panics
-            .lock()
-            .map(|panics| panics.clone())
-            .unwrap_or_default()
+        let panics = self.panics.lock();
+        panics.map(|panics| panics.clone()).unwrap_or_default()
     }
 
     /// The signal that asked the process to end.
@@ -264,9 +263,7 @@ pub fn copy(text: &str) -> io::Result<()> {
 /// # Errors
 /// When the folder or the file cannot be written.
 pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
+    create_parent(path)?;
     files::save(path, text)
 }
 
@@ -275,14 +272,13 @@ pub fn write_file(path: &Path, text: &str) -> io::Result<()> {
 /// # Errors
 /// When the folder or the file cannot be written.
 pub fn append_line(path: &Path, line: &str) -> io::Result<()> {
-    if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder)?;
-    }
-    let mut file = std::fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path)?;
+    create_parent(path)?;
+    let mut file = File::options().create(true).append(true).open(path)?;
     // `ragscope clean` shortens the history under this lock; some file systems have none
     let _ = file.lock();
     writeln!(file, "{line}")
+}
+
+fn create_parent(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), std::fs::create_dir_all)
 }

@@ -15,7 +15,7 @@ use unicode_segmentation::UnicodeSegmentation;
 const MIN_MIDDLE: usize = 24;
 
 pub use crate::letters::is_dense;
-pub use crate::story::text::{many_lines, one_line};
+pub use crate::story::text::{join, many_lines, one_line};
 pub use crate::story::words::{count, duration, lines, location, quantity, time_left};
 
 /// Returns the width in cells.
@@ -138,6 +138,11 @@ pub fn wrap(text: &str, cells: usize) -> Vec<Range<usize>> {
     rows
 }
 
+/// Returns the rows of `text` at `cells` per row.
+pub fn rows(text: &str, cells: usize) -> impl Iterator<Item = &str> {
+    wrap(text, cells).into_iter().map(|range| &text[range])
+}
+
 /// Returns the rows of `text` at `cells` per row, at most `count`: the last one says where more of
 /// it is left out.
 pub fn first_rows(text: &str, cells: usize, count: usize) -> Vec<Cow<'_, str>> {
@@ -240,9 +245,9 @@ fn to_zone(seconds: u64, zone: &TimeZone) -> Zoned {
 /// an empty needle.
 pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
     let needle: Vec<char> = needle.chars().flat_map(char::to_lowercase).collect();
-    if needle.is_empty() {
+    let Some(last) = needle.len().checked_sub(1) else {
         return Vec::new();
-    }
+    };
 
     // lower case may change lengths, so each folded character keeps its range
     let folded: Vec<(char, Range<usize>)> = text
@@ -253,21 +258,14 @@ pub fn matches(text: &str, needle: &str) -> Vec<Range<usize>> {
         })
         .collect();
 
-    let mut found = Vec::new();
-    let mut at = 0;
-    while at + needle.len() <= folded.len() {
-        if folded[at..at + needle.len()]
-            .iter()
-            .zip(&needle)
-            .all(|((c, _), wanted)| c == wanted)
-        {
-            found.push(folded[at].1.start..folded[at + needle.len() - 1].1.end);
-            at += needle.len();
-        } else {
-            at += 1;
+    let mut found: Vec<Range<usize>> = Vec::new();
+    for part in folded.windows(needle.len()) {
+        let is_same = part.iter().map(|(c, _)| c).eq(&needle);
+        let start = part[0].1.start;
+        if is_same && found.last().is_none_or(|before| before.end <= start) {
+            found.push(start..part[last].1.end);
         }
     }
-
     found
 }
 

@@ -215,12 +215,11 @@ fn gather(
     }
     if let Some(file) = own {
         let origin = file.display().to_string();
-        let text = files::read_text(&file).map_err(|error| {
-            Problem::new(
-                format!("cannot read {origin} ({error})"),
-                "check the file and its permissions",
-            )
-        })?;
+        let unreadable = |error: std::io::Error| {
+            let error = format!("cannot read {origin} ({error})");
+            Problem::new(error, "check the file and its permissions")
+        };
+        let text = files::read_text(&file).map_err(unreadable)?;
         let parsed = parse(&text, &origin)?;
         if built_in.is_none() {
             let base = parsed.base.as_deref().unwrap_or("dark");
@@ -233,10 +232,8 @@ fn gather(
 
 /// The problem of a theme file that says what a theme does not have.
 fn wrong(error: String) -> Problem {
-    Problem::new(
-        error,
-        "correct the file, or set screen.theme to another one",
-    )
+    let advice = "correct the file, or set screen.theme to another one";
+    Problem::new(error, advice)
 }
 
 fn parse(text: &str, origin: &str) -> Result<ThemeFile, Problem> {
@@ -285,17 +282,12 @@ fn style_of(look: &Look, palette: &BTreeMap<String, String>) -> Result<Style, St
 
 fn colour(name: &str, palette: &BTreeMap<String, String>) -> Result<Color, String> {
     let text = palette.get(name).map_or(name, String::as_str);
-    let hex = text
-        .strip_prefix('#')
-        .filter(|hex| hex.len() == 6 && hex.is_ascii());
-    let Some(value) = hex.and_then(|hex| u32::from_str_radix(hex, 16).ok()) else {
+    // the terminal's own colours have no place in a theme
+    let hex = Some(text).filter(|text| text.starts_with('#'));
+    hex.and_then(|hex| hex.parse().ok()).ok_or_else(|| {
         let hint = nearest(name, palette.keys().map(String::as_str));
-        return Err(format!(
-            "`{name}` is neither #rrggbb nor a name in [palette]{hint}"
-        ));
-    };
-    let [_, r, g, b] = value.to_be_bytes();
-    Ok(Color::Rgb(r, g, b))
+        format!("`{name}` is neither #rrggbb nor a name in [palette]{hint}")
+    })
 }
 
 fn at_depth(mut style: Style, depth: Depth) -> Style {
@@ -312,11 +304,7 @@ fn at_depth(mut style: Style, depth: Depth) -> Style {
             let is_marked = style.bg.is_some() && style.add_modifier.contains(Modifier::BOLD);
             style.fg = None;
             style.bg = None;
-            if is_marked {
-                style.add_modifier(Modifier::REVERSED)
-            } else {
-                style
-            }
+            if is_marked { style.reversed() } else { style }
         }
     }
 }
@@ -353,7 +341,8 @@ fn to_indexed(colour: Color) -> Color {
 
 /// The place of the nearest shade in [`STEPS`].
 fn nearest_step(value: i32) -> usize {
-    (0..STEPS.len())
+    let steps = 0..STEPS.len();
+    steps
         .min_by_key(|at| (STEPS[*at] - value).abs())
         .unwrap_or(0)
 }

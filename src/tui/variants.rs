@@ -112,8 +112,7 @@ impl Variants {
 
     /// Returns the number of chosen variants that are not tried yet.
     pub fn waiting(&self) -> usize {
-        let waiting = self.all.iter().filter(|variant| variant.is_waiting());
-        waiting.count()
+        self.all.iter().filter(|of| of.is_waiting()).count()
     }
 
     /// Returns the places of the variants with an answer, each with its run: those that are
@@ -121,13 +120,12 @@ impl Variants {
     pub fn runs(&self) -> Vec<(usize, &Run)> {
         let is_written = self.end.is_none() && !self.trial.steps.is_empty();
         let in_progress = self.next().filter(|_| is_written);
-        let run = |(at, variant): (usize, &'_ Variant)| match &variant.run {
-            Some(_) => Some(at),
-            None => in_progress.filter(|next| *next == at),
-        };
-        let places = self.all.iter().enumerate().filter_map(run);
-        let with_run = |at: usize| (at, self.all[at].run.as_ref().unwrap_or(&self.trial));
-        places.map(with_run).collect()
+        let variants = self.all.iter().enumerate();
+        let with_run = variants.filter_map(|(at, variant)| {
+            let trial = Some(&self.trial).filter(|_| in_progress == Some(at));
+            Some((at, variant.run.as_ref().or(trial)?))
+        });
+        with_run.collect()
     }
 
     /// Returns the place of the variant to try next.
@@ -145,14 +143,11 @@ impl Variants {
 
     /// Returns the command for the next variant.
     pub fn next_command(&mut self) -> Option<Command> {
-        let command = self.next().map(|next| {
-            let settings = &self.all[next].settings;
-            trial::command(&self.run, settings)
-        });
-        if command.is_none() {
+        let Some(next) = self.next() else {
             self.end = Some(End::Finished);
-        }
-        command
+            return None;
+        };
+        Some(trial::command(&self.run, &self.all[next].settings))
     }
 
     /// Takes in an event of the engine. Returns whether a run is over.
@@ -211,10 +206,8 @@ fn variants(run: &Run) -> Vec<Variant> {
         let excluded = retriever.excluded.iter().chain([&first]);
         let excluded: Vec<String> = excluded.map(Location::to_string).collect();
         let excluded = toml::Value::from(excluded).to_string();
-        add(
-            format!("without [{label}]"),
-            &[("retriever.excluded", excluded)],
-        );
+        let name = format!("without [{label}]");
+        add(name, &[("retriever.excluded", excluded)]);
     }
 
     let (name, prompt) = match run.settings.answer.prompt {

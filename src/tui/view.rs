@@ -10,6 +10,7 @@ use super::keys::{Action, Context};
 use super::page::Page;
 pub use super::scene::Scene;
 use super::state::State;
+use super::text;
 use super::ui::Purpose;
 use super::viewport::{Content, Item, Scroll};
 
@@ -150,8 +151,10 @@ impl Copied {
     }
 
     /// The lines as one text; `None` when there are none.
-    pub fn lines(name: &str, lines: &[String]) -> Option<Self> {
-        (!lines.is_empty()).then(|| Self::new(name, lines.join("\n")))
+    pub fn lines(name: &str, lines: impl Iterator<Item = String>) -> Option<Self> {
+        let mut lines = lines.peekable();
+        lines.peek()?;
+        Some(Self::new(name, text::join(lines, "\n")))
     }
 }
 

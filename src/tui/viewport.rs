@@ -120,10 +120,8 @@ impl Content {
     /// The rows of an item.
     pub fn rows_of(&self, item: Item) -> Option<Range<usize>> {
         let first = self.rows.iter().position(|row| row.item == Some(item))?;
-        let len = self.rows[first..]
-            .iter()
-            .take_while(|row| row.item == Some(item))
-            .count();
+        let rows = self.rows[first..].iter();
+        let len = rows.take_while(|row| row.item == Some(item)).count();
         Some(first..first + len)
     }
 
@@ -158,11 +156,10 @@ impl Content {
     /// First row of the window at a height.
     pub fn top(&self, scroll: &Scroll, height: usize) -> usize {
         let last_top = self.rows.len().saturating_sub(height);
-        let top = if scroll.follow {
-            self.start
-                .map_or(last_top, |start| self.top_of_wanted(start, height))
-        } else {
-            scroll.top
+        let top = match self.start.filter(|_| scroll.follow) {
+            Some(start) => self.top_of_wanted(start, height),
+            None if scroll.follow => last_top,
+            None => scroll.top,
         };
         top.min(last_top)
     }
@@ -216,11 +213,9 @@ impl Content {
             .filter(|(_, row)| !text::matches(&plain(&row.line), needle).is_empty())
             .map(|(at, _)| at)
             .collect();
-        matching.dedup_by_key(|at| {
-            (
-                self.rows[*at].item,
-                self.rows[*at].item.is_none().then_some(*at),
-            )
+        matching.dedup_by(|at, before| {
+            let item = self.rows[*at].item;
+            item.is_some() && item == self.rows[*before].item
         });
         matching
     }
@@ -230,10 +225,8 @@ impl Scroll {
     /// Moves the window by rows.
     pub fn by(&mut self, rows: isize, content: &Content, height: usize) {
         let last_top = content.rows.len().saturating_sub(height);
-        self.top = content
-            .top(self, height)
-            .saturating_add_signed(rows)
-            .min(last_top);
+        let top = content.top(self, height).saturating_add_signed(rows);
+        self.top = top.min(last_top);
         self.follow = false;
     }
 
@@ -297,11 +290,8 @@ impl Scroll {
         if self.selected == Some(items[next]) {
             self.by(steps, content, height);
         } else if passes_over {
-            self.by(
-                steps * height.saturating_sub(1).max(1) as isize,
-                content,
-                height,
-            );
+            let page = height.saturating_sub(1).max(1) as isize;
+            self.by(steps * page, content, height);
         } else {
             self.selected = Some(items[next]);
             self.show_selected(content, height);
@@ -387,24 +377,21 @@ impl Window<'_> {
 
     /// Returns the places that the rows in sight name.
     pub fn places(&self, area: Rect) -> Vec<Placed> {
-        let targets = self
-            .rows(area)
-            .filter_map(|(area, row)| Some((area, row.target.as_ref()?)));
-
-        targets
-            .map(|(area, target)| {
-                let cells = Rect {
-                    x: area.x.saturating_add(target.cells.start),
-                    width: target.cells.len() as u16,
-                    ..area
-                };
-                Placed {
-                    area: cells.intersection(area),
-                    document: target.document.clone(),
-                    fragment: target.fragment.clone(),
-                }
+        let place = |(area, row): (Rect, &Row)| {
+            let target = row.target.as_ref()?;
+            let cells = Rect {
+                x: area.x.saturating_add(target.cells.start),
+                width: target.cells.len() as u16,
+                ..area
+            };
+            Some(Placed {
+                area: cells.intersection(area),
+                document: target.document.clone(),
+                fragment: target.fragment.clone(),
             })
-            .collect()
+        };
+
+        self.rows(area).filter_map(place).collect()
     }
 
     fn draw_position(&self, area: Rect, top: usize, buffer: &mut Buffer) {
@@ -416,15 +403,12 @@ impl Window<'_> {
         }
 
         let thumb = (height * height / rows).max(1);
-        let start = (top * (height - thumb))
-            .div_ceil(rows - height)
-            .min(height - thumb);
+        let start = (top * (height - thumb)).div_ceil(rows - height);
+        let start = start.min(height - thumb);
 
-        let style = self.theme.style(if self.focused {
-            Tone::Focus
-        } else {
-            Tone::Quiet
-        });
+        let is_focused = self.focused;
+        let tone = if is_focused { Tone::Focus } else { Tone::Quiet };
+        let style = self.theme.style(tone);
 
         for y in start..start + thumb {
             buffer.set_stringn(area.right(), area.y + y as u16, "▐", 1, style);
@@ -443,10 +427,8 @@ impl Window<'_> {
 
 /// Returns the text of a line without its looks.
 pub fn plain(line: &Line<'_>) -> String {
-    line.spans
-        .iter()
-        .map(|span| span.content.as_ref())
-        .collect()
+    let texts = line.spans.iter().map(|span| span.content.as_ref());
+    texts.collect()
 }
 
 /// Lays a look over a range of bytes of a line.

@@ -48,12 +48,12 @@ pub fn place_of(run: &Run, kind: StageKind) -> (Pane, Option<Item>) {
         StageKind::Write { first, version, .. } => {
             let row = run.steps.iter().position(|step| step.step == first);
             let is_draft = run.gate.is_some() && version == 0;
-            let pane = if is_draft {
-                Pane::Uncertainty
+            let item = row.and_then(|row| item(row, 0));
+            if is_draft {
+                (Pane::Uncertainty, item)
             } else {
-                Pane::Answer
-            };
-            (pane, row.and_then(|row| item(row, 0)))
+                (Pane::Answer, item)
+            }
         }
         StageKind::Rewrite | StageKind::Weigh => (Pane::Retrieval, None),
         StageKind::Support | StageKind::Check => (Pane::Answer, None),
@@ -204,32 +204,31 @@ fn stage_row(scene: &Scene<'_>, run: &Run, at: usize, stage: &RunStage) -> Stage
     } else {
         run.stage_decision(stage.kind)
     };
+
     let selected = scene.ui.panes.stage;
-    let run_now = scene.keymap.sign(Action::OpenSelected);
     let keys = if !can_run_now(scene, run, at) {
         None
     } else if selected == Some(at) {
         Some(scene.keys_from_here(Action::OpenSelected))
     } else if selected.map_or(0, |last| last + 1) == at {
         let select = scene.keys_from_here(Action::NextStage);
+        let run_now = scene.keymap.sign(Action::OpenSelected);
         Some(format!("{select} {run_now}"))
     } else {
         None
     };
-    let hint = keys.map_or(String::new(), |keys| format!(" · {keys}: run now"));
+
+    // one that has just begun has no time yet
+    let has_time = !is_open || duration_us > 0;
+    let time = has_time.then(|| text::duration(duration_us / 1_000));
     StageRow {
         name: run.stage_name(stage.kind),
         start_us: stage.start_us,
         duration_us,
-        // one that has just begun has no time yet
-        time: if is_open && duration_us == 0 {
-            String::new()
-        } else {
-            text::duration(duration_us / 1_000)
-        },
+        time: time.unwrap_or_default(),
         tokens: token_words(stage),
         decided,
-        hint,
+        hint: keys.map_or(String::new(), |keys| format!(" · {keys}: run now")),
         is_open,
     }
 }

@@ -1,12 +1,11 @@
 //! Commands to the engine: questions, repeated runs, indexing, folders, measurements.
 
 use crate::config::{RetrieverKind, UnderstandingKind};
-use crate::event::{Ask, Command, CorpusCard, Hit, LeftOut, ModelRole, Outcome, Part};
+use crate::event::{Ask, Command, CorpusCard, Hit, LeftOut, Outcome, Part};
 use crate::story::{Origin, Run, Step};
 use crate::tui::keys::Action;
 use crate::tui::options::Suggestion;
 use crate::tui::pane::Pane;
-use crate::tui::state::Model;
 use crate::tui::ui::{Field, Purpose};
 use crate::tui::viewport::Item;
 use crate::tui::{overlays, text, waterfall};
@@ -28,8 +27,7 @@ impl App {
         }
         if self.lacks_folder() {
             let open = self.scene().keys_from_here(Action::OpenFolder);
-            self.refuse(format!("no folder is open yet: {open} opens one"));
-            return;
+            return self.refuse(format!("no folder is open yet: {open} opens one"));
         }
 
         if self.ui.question.submit(&question) {
@@ -50,8 +48,7 @@ impl App {
     /// Returns whether the engine would refuse a question because no folder is open. What was typed
     /// stays in the line then, for the folder that is opened next.
     fn lacks_folder(&self) -> bool {
-        let generator = self.state.models.get(&ModelRole::Generator);
-        let is_ready = matches!(generator, Some(Model::Ready { .. })) && !self.ui.work.is_opening;
+        let is_ready = self.state.generator().is_some() && !self.ui.work.is_opening;
         let needs_folder = self.ui.next_run.config().retriever.kind != RetrieverKind::Off;
         is_ready && needs_folder && self.state.corpus.is_none()
     }
@@ -76,8 +73,7 @@ impl App {
         .into_iter()
         .find_map(|pane| self.ui.scroll(pane).selected);
         let Some((run, selected)) = self.scene().run.zip(selected) else {
-            self.refuse("select the sentence to start from, in Answer or Uncertainty");
-            return;
+            return self.refuse("select the sentence to start from, in Answer or Uncertainty");
         };
 
         let confirmed = first_sentences(run, selected.row);
@@ -88,8 +84,7 @@ impl App {
     pub(super) fn continue_answer(&mut self) {
         let run = self.scene().run;
         let Some(run) = run.filter(|run| run.outcome == Some(Outcome::LimitReached)) else {
-            self.refuse("no limit cut this answer off");
-            return;
+            return self.refuse("no limit cut this answer off");
         };
 
         let confirmed = first_sentences(run, whole_sentences(run));
@@ -101,13 +96,11 @@ impl App {
     /// whether the model understands the context.
     pub(super) fn measure_context(&mut self) {
         let Some(run) = self.scene().run else {
-            self.refuse("nothing has been asked yet");
-            return;
+            return self.refuse("nothing has been asked yet");
         };
         let is_measured = run.settings.understanding.kind != UnderstandingKind::Off;
         if is_measured && run.outcome != Some(Outcome::Stopped) {
-            self.refuse("this run measured its context: see Refinement");
-            return;
+            return self.refuse("this run measured its context: see Refinement");
         }
 
         self.repeat_with("understanding.kind", "dense", Pane::Refinement);
@@ -128,13 +121,11 @@ impl App {
     /// run. Where that read it, leaves out each chunk in turn, once.
     pub(super) fn read_attention(&mut self) {
         let Some(run) = self.scene().run else {
-            self.refuse("nothing has been asked yet");
-            return;
+            return self.refuse("nothing has been asked yet");
         };
 
         if run.is_ablated() {
-            self.refuse("this run left out each chunk: see Links");
-            return;
+            return self.refuse("this run left out each chunk: see Links");
         }
 
         if run.reads_attention() {
@@ -211,8 +202,7 @@ impl App {
     pub(super) fn open_selected(&mut self) {
         if self.is_late_stage_selected() {
             let pane = self.ui.panes.focused;
-            self.repeat_with("stages.budget_seconds", "0", pane);
-            return;
+            return self.repeat_with("stages.budget_seconds", "0", pane);
         }
         let is_selected = self.ui.scroll(self.ui.panes.focused).selected.is_some();
         match self.request(Action::OpenSource).filter(|_| is_selected) {
@@ -294,9 +284,8 @@ impl App {
         let typed = self.ui.question.text.as_str();
         let suggestions = &self.ui.question.suggestions;
         let place_of = |question: &str| {
-            suggestions
-                .iter()
-                .position(|known| known.question == question)
+            let mut suggestions = suggestions.iter();
+            suggestions.position(|known| known.question == question)
         };
 
         let asked = self.scene().run.map(|run| run.question.as_str());
@@ -355,14 +344,12 @@ impl App {
         let order = shown.order();
         let at = self.ui.work.turn.or(shown.latest);
         let Some(place) = at.and_then(|at| order.iter().position(|known| *known == at)) else {
-            self.refuse("nothing has been asked yet");
-            return;
+            return self.refuse("nothing has been asked yet");
         };
 
         let to = place.saturating_add_signed(by).min(order.len() - 1);
         if to == place {
-            self.notify(at_end);
-            return;
+            return self.notify(at_end);
         }
         self.ui.work.turn = Some(order[to]);
         self.ui.panes.reset_scrolls();
@@ -411,12 +398,8 @@ impl App {
 
     /// Measures against this answer; without text, against the run's own answer.
     pub(super) fn measure_against(&mut self, answer: &str) {
-        let references = if answer.is_empty() {
-            Vec::new()
-        } else {
-            vec![answer.to_owned()]
-        };
-        let references = toml::Value::from(references).to_string();
+        let references = Some(answer).filter(|answer| !answer.is_empty());
+        let references = toml::Value::from(Vec::from_iter(references)).to_string();
         let mut overrides = vec![("utility.references".to_owned(), references)];
         // as many samples as before, whose cost was read
         let scene = self.scene();
@@ -443,13 +426,6 @@ impl App {
         self.ui.work.measuring = Some(id);
         self.send(command);
     }
-
-    /// Stops the measurement of a context, which another use of the engine would wait for.
-    pub(super) fn stop_measuring(&mut self) {
-        if self.ui.work.measuring.is_some() {
-            self.stop();
-        }
-    }
 }
 
 /// Returns the first sentences of a run as the model wrote them, with the white space behind them.
@@ -465,15 +441,12 @@ fn first_sentences(run: &Run, count: usize) -> Vec<String> {
 /// Returns the number of sentences of a run without the last, where a limit cut it off and there is
 /// another one that this run wrote: it is written again as a whole.
 fn whole_sentences(run: &Run) -> usize {
-    let all = run.steps.len();
     let is_cut = |step: &Step| {
-        step.text
-            .ends_with(|c: char| c.is_alphanumeric() || c == ',')
+        let text = &step.text;
+        text.ends_with(|c: char| c.is_alphanumeric() || c == ',')
     };
-    let written = run
-        .steps
-        .iter()
-        .filter(|step| step.origin == Origin::Generated);
+    let steps = run.steps.iter();
+    let written = steps.filter(|step| step.origin == Origin::Generated);
     let is_continued = run.steps.last().is_some_and(is_cut) && written.count() > 1;
-    all - usize::from(is_continued)
+    run.steps.len() - usize::from(is_continued)
 }

@@ -139,11 +139,10 @@ impl App {
     }
 
     fn set_notice(&mut self, text: String, failed: bool) {
-        let since = self.ui.clock;
         self.ui.notice = Some(Notice {
             text,
             failed,
-            since,
+            since: self.ui.clock,
         });
         self.changed = true;
     }
@@ -200,13 +199,11 @@ impl App {
         } else if self.ui.panes.focus == Focus::Input {
             contexts.push(Context::Input);
         } else {
-            let is_replay = self.ui.player.is_some();
-            let of_player = if is_replay {
-                Context::Replay
-            } else {
-                Context::Session
-            };
-            contexts.extend([of_player, Context::Panes, Context::Reading]);
+            contexts.push(match self.ui.player {
+                Some(_) => Context::Replay,
+                None => Context::Session,
+            });
+            contexts.extend([Context::Panes, Context::Reading]);
         }
 
         contexts.push(Context::Everywhere);

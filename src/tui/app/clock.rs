@@ -32,10 +32,9 @@ impl App {
         if self
             .ui
             .notice
-            .as_ref()
-            .is_some_and(|notice| is_old(notice.since))
+            .take_if(|notice| is_old(notice.since))
+            .is_some()
         {
-            self.ui.notice = None;
             self.changed = true;
         }
     }
@@ -63,7 +62,7 @@ impl App {
 
     /// Returns whether models are being loaded, or a folder is indexed or linked.
     pub(super) fn is_preparing(&self) -> bool {
-        let is_loading = |model: &Model| matches!(model, Model::Loading { .. });
+        let is_loading = |model: &Model| model.card().is_none();
         let is_live = self.ui.player.is_none();
         is_live && (self.state.indexing.is_some() || self.state.models.values().any(is_loading))
     }

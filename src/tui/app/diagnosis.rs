@@ -63,9 +63,8 @@ impl App {
         for (key, value) in &settings {
             // the settings of the run are stronger than those of any preset
             if key == "preset" {
-                return Err(
-                    "a variant has the preset of the run: settings choose another".to_owned(),
-                );
+                let error = "a variant has the preset of the run: settings choose another";
+                return Err(error.to_owned());
             }
             self.check_setting(key, value)?;
             if let Some(later) = Setting::find(key).and_then(Setting::read_later) {
@@ -103,6 +102,7 @@ impl App {
         if !self.has_engine() {
             return false;
         }
+
         let reason = match self.scene().run {
             None => Some("nothing has been asked yet"),
             Some(run) if run.outcome.is_none() => Some("the run is not finished yet"),
@@ -120,12 +120,11 @@ impl App {
     /// Finds where the run on the screen went wrong; without text, a passage is searched that
     /// answers its question.
     pub(super) fn diagnose(&mut self, expected: &str) {
-        let expected =
-            (!letters::normalise(expected).is_empty()).then(|| Expected::from_text(expected));
         let Some(run) = self.scene().run else {
             return;
         };
-
+        let is_empty = letters::normalise(expected).is_empty();
+        let expected = (!is_empty).then(|| Expected::from_text(expected));
         let diagnosing = Diagnosing::new(run, expected);
         self.ui.work.diagnosing = Some(Box::new(diagnosing));
         self.open(overlays::Diagnosis);

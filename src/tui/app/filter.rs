@@ -56,8 +56,7 @@ impl App {
         let counted = words::filter(filtered);
         if filtered.documents > 0 {
             let again = self.scene().keys_from_here(Action::Again);
-            self.notify(format!("only {counted}; {again} runs the question again"));
-            return;
+            return self.notify(format!("only {counted}; {again} runs the question again"));
         }
         match self.ui.next_run.config().retriever.filter.in_names() {
             Some(named) => self.limit_to(&named),

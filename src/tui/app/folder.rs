@@ -9,6 +9,7 @@ use crate::files::unique_names;
 use crate::story::words;
 use crate::tui::folders::typed_path;
 use crate::tui::pane::Pane;
+use crate::tui::text;
 use crate::tui::ui::{Field, Purpose};
 
 use super::base::App;
@@ -76,12 +77,11 @@ impl App {
         let typed = field.text.as_str();
         let purpose = field.purpose.clone();
         let is_filter = purpose == Purpose::Filter;
-        let (files, kept, path) = match &purpose {
-            Purpose::Folder => (Files::None, "", typed.to_owned()),
-            Purpose::Model => (Files::With("gguf"), "", typed.to_owned()),
+        let (kept, path) = match &purpose {
+            Purpose::Folder | Purpose::Model => ("", typed.to_owned()),
             Purpose::Filter => {
                 let (kept, term) = last_term(typed);
-                (Files::All, kept, DocumentFilter::unescape(&term))
+                (kept, DocumentFilter::unescape(&term))
             }
             _ => return,
         };
@@ -90,21 +90,20 @@ impl App {
 
         let mut names: Vec<String> = if is_filter {
             let roots = self.open_folders().into_iter();
-            roots
-                .flat_map(|(name, root)| names_of_documents(&name, &root, shown, begun))
-                .collect()
+            let names = roots.map(|(name, root)| names_of_documents(&name, &root, shown, begun));
+            names.flatten().collect()
         } else {
             let parent = if shown.is_empty() { "." } else { shown };
-            names_in(&typed_path(parent), begun, files)
+            let is_gguf = |file: &Path| file.extension() == Some(OsStr::new("gguf"));
+            let is_wanted = |file: &Path| purpose == Purpose::Model && is_gguf(file);
+            names_in(&typed_path(parent), begun, is_wanted)
         };
         names.sort_unstable();
         names.dedup();
         let Some(end) = names.iter().map(|name| common_bytes(&names[0], name)).min() else {
             let error = Some("no name there begins like this".to_owned());
-            self.ui.field = Some(Field {
-                error,
-                ..field.clone()
-            });
+            let field = field.clone();
+            self.ui.field = Some(Field { error, ..field });
             return;
         };
 
@@ -117,10 +116,9 @@ impl App {
             let close = if is_whole { open } else { "" };
             completed = format!("{kept}{open}{}{close}", DocumentFilter::escape(&completed));
         }
-        let listed = names.iter().take(MAX_NAMES);
-        let listed: Vec<&str> = listed.map(|name| without_slash(name)).collect();
+        let listed = names.iter().take(MAX_NAMES).map(|name| without_slash(name));
         self.ui.field = Some(Field {
-            error: (names.len() > 1).then(|| listed.join("  ")),
+            error: (names.len() > 1).then(|| text::join(listed, "  ")),
             ..Field::new(purpose, &completed)
         });
     }
@@ -135,13 +133,12 @@ impl App {
             return vec![(String::new(), typed_path(&corpus.folder))];
         }
         let folders = corpus.folders.iter().map(|folder| typed_path(folder));
-        let folders: Vec<PathBuf> = folders
-            .map(|folder| folder.canonicalize().unwrap_or(folder))
-            .collect();
+        let folders = folders.map(|folder| folder.canonicalize().unwrap_or(folder));
+        let folders: Vec<PathBuf> = folders.collect();
         let paths: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
         let names = unique_names(&paths).into_iter();
-        let names = names.map(|name| format!("{name}/"));
-        names.zip(folders.iter().cloned()).collect()
+        let names: Vec<String> = names.map(|name| format!("{name}/")).collect();
+        names.into_iter().zip(folders).collect()
     }
 
     /// Replaces the path that is typed by the next of those that were taken before.
@@ -183,14 +180,6 @@ fn normalise_path(path: &str) -> String {
     without_slash(&normal).to_owned()
 }
 
-/// The files that a completion has besides folders.
-#[derive(Clone, Copy)]
-enum Files {
-    None,
-    With(&'static str),
-    All,
-}
-
 /// Returns a filter in two parts: what is before its last term, and that term, without quotation
 /// marks.
 fn last_term(filter: &str) -> (&str, String) {
@@ -211,7 +200,7 @@ fn last_term(filter: &str) -> (&str, String) {
 fn names_of_documents(name: &str, root: &Path, shown: &str, begun: &str) -> Vec<String> {
     match shown.strip_prefix(name) {
         // what begins at the root is in no folder
-        Some(inside) if !inside.starts_with('/') => names_in(&root.join(inside), begun, Files::All),
+        Some(inside) if !inside.starts_with('/') => names_in(&root.join(inside), begun, |_| true),
         _ => {
             let name = name.strip_prefix(shown);
             let name = name.filter(|name| !name.is_empty() && name.starts_with(begun));
@@ -222,30 +211,25 @@ fn names_of_documents(name: &str, root: &Path, shown: &str, begun: &str) -> Vec<
 
 /// Returns the names in a folder that begin like this: of its folders, with a slash, and of these
 /// files; hidden ones only where a dot was typed.
-fn names_in(parent: &Path, begun: &str, files: Files) -> Vec<String> {
+fn names_in(parent: &Path, begun: &str, is_wanted: impl Fn(&Path) -> bool) -> Vec<String> {
     let entries = std::fs::read_dir(parent).into_iter().flatten().flatten();
     let names = entries.filter_map(|entry| {
         let path = entry.path();
         let name = entry.file_name().into_string().ok()?;
         if path.is_dir() {
-            return Some(format!("{name}/"));
+            Some(format!("{name}/"))
+        } else {
+            is_wanted(&path).then_some(name)
         }
-        let is_wanted = match files {
-            Files::None => false,
-            Files::With(ending) => path.extension() == Some(OsStr::new(ending)),
-            Files::All => true,
-        };
-        is_wanted.then_some(name)
     });
+    let names = names.filter(|name| name.starts_with(begun));
     names
-        .filter(|name| name.starts_with(begun))
         .filter(|name| begun.starts_with('.') || !name.starts_with('.'))
         .collect()
 }
 
 /// Returns the bytes that two names have in common at their beginning.
 fn common_bytes(one: &str, other: &str) -> usize {
-    let same = one.char_indices().zip(other.chars());
-    let differing = same.into_iter().find(|((_, a), b)| a != b);
-    differing.map_or(one.len().min(other.len()), |((at, _), _)| at)
+    let same = one.chars().zip(other.chars()).take_while(|(a, b)| a == b);
+    same.map(|(a, _)| a.len_utf8()).sum()
 }

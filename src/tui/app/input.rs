@@ -9,9 +9,12 @@ use crate::tui::layout::inside;
 use crate::tui::ui::{Focus, Purpose, TypedText};
 use crate::tui::viewport::Item;
 use crate::tui::waterfall;
-use crate::tui::{chrome, text};
+use crate::tui::{chrome, status, text};
 
 use super::base::App;
+
+/// Rows per step of the wheel.
+const WHEEL_ROWS: isize = 3;
 
 impl App {
     /// Handles an event of the terminal.
@@ -100,8 +103,8 @@ impl App {
     fn mouse(&mut self, mouse: &MouseEvent) {
         let position = Position::new(mouse.column, mouse.row);
         match mouse.kind {
-            MouseEventKind::ScrollDown => self.wheel_at(position, true),
-            MouseEventKind::ScrollUp => self.wheel_at(position, false),
+            MouseEventKind::ScrollDown => self.wheel_at(position, WHEEL_ROWS),
+            MouseEventKind::ScrollUp => self.wheel_at(position, -WHEEL_ROWS),
             MouseEventKind::Down(MouseButton::Left) => self.click(position),
             _ => return,
         }
@@ -109,29 +112,29 @@ impl App {
     }
 
     /// Scrolls what is under the pointer, and nothing else: the overlay, a pane, or the stages.
-    fn wheel_at(&mut self, position: Position, down: bool) {
+    fn wheel_at(&mut self, position: Position, rows: isize) {
         let is_in_overlay = self.overlay.as_ref().map(|open| open.frame(self.size));
         if is_in_overlay.is_some_and(|frame| frame.contains(position)) {
-            self.wheel_overlay(down);
-            return;
+            return self.scroll_by(|_| rows);
         }
+
         let Some(layout) = self.layout() else { return };
         if let Some((pane, _)) = layout.pane_at(position) {
-            self.wheel_pane(pane, down);
+            self.wheel_pane(pane, rows);
         } else if layout.stages.contains(position) {
-            self.wheel_stages(layout.stages, down);
+            let top = waterfall::first_after(&self.scene(), layout.stages, rows);
+            self.ui.panes.stages_top = top;
         }
     }
 
     fn click(&mut self, position: Position) {
         let hint = self.layout().and_then(|layout| {
             let overlay = self.overlay.as_ref();
-            chrome::hint_at(&self.scene(), overlay, layout.status, position)
+            status::hint_at(&self.scene(), overlay, layout.status, position)
         });
         self.ui.notice = None;
         if let Some(action) = hint {
-            self.run_action(action);
-            return;
+            return self.run_action(action);
         }
 
         if let Some(open) = &self.overlay {
@@ -166,10 +169,9 @@ impl App {
     fn click_row(&mut self, rows: Rect, position: Position) {
         let clicked = self.select_at(rows, position);
         let cell = usize::from(position.x.saturating_sub(rows.x));
-        let is_button = self.overlay.as_ref().zip(clicked);
-        let is_button =
-            is_button.is_some_and(|(open, item)| open.view.is_button(&self.scene(), item, cell));
-        if is_button {
+        if let (Some(open), Some(item)) = (&self.overlay, clicked)
+            && open.view.is_button(&self.scene(), item, cell)
+        {
             self.choose();
         }
     }

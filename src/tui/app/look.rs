@@ -1,7 +1,5 @@
 //! Navigation: focus, moving, searching, copying, freezing.
 
-use ratatui::layout::Rect;
-
 use crate::event::Hit;
 use crate::tui::keys::Action;
 use crate::tui::layout::{PaneNeeds, inside};
@@ -13,13 +11,6 @@ use crate::tui::{panes, text, waterfall};
 
 use super::base::App;
 use super::effect::Effect;
-
-/// Rows per step of the wheel.
-const WHEEL_ROWS: isize = 3;
-
-fn wheel_rows(down: bool) -> isize {
-    if down { WHEEL_ROWS } else { -WHEEL_ROWS }
-}
 
 /// The match to go to.
 #[derive(Clone, Copy)]
@@ -58,8 +49,7 @@ impl App {
     pub(super) fn resize_pane(&mut self, by: i8) {
         let is_alone = self.layout().is_none_or(|layout| layout.panes.len() < 2);
         if is_alone {
-            self.refuse("the pane has the whole screen");
-            return;
+            return self.refuse("the pane has the whole screen");
         }
 
         let pane = self.ui.panes.focused;
@@ -142,29 +132,15 @@ impl App {
         });
     }
 
-    /// Scrolls the overlay by a step of the wheel.
-    pub(super) fn wheel_overlay(&mut self, down: bool) {
-        self.scroll_by(|_| wheel_rows(down));
-    }
-
-    /// Scrolls a pane by a step of the wheel.
-    pub(super) fn wheel_pane(&mut self, pane: Pane, down: bool) {
-        if let Some((content, height)) = self.pane_content(pane) {
-            let scroll = self.ui.panes.scroll_mut(pane);
-            scroll.by(wheel_rows(down), &content, height);
-            self.follow_again(pane, &content, height);
-        }
-    }
-
-    /// Scrolls the stages of the run by a step of the wheel.
-    pub(super) fn wheel_stages(&mut self, area: Rect, down: bool) {
-        let top = waterfall::first_after(&self.scene(), area, wheel_rows(down));
-        self.ui.panes.stages_top = top;
-    }
-
-    /// An answer that is being written is followed again when the user has scrolled to its end.
-    fn follow_again(&mut self, pane: Pane, content: &Content, height: usize) {
+    /// Scrolls a pane by rows. An answer that is being written is followed again when the user has
+    /// scrolled to its end.
+    pub(super) fn wheel_pane(&mut self, pane: Pane, rows: isize) {
+        let Some((content, height)) = self.pane_content(pane) else {
+            return;
+        };
         let scroll = self.ui.panes.scroll_mut(pane);
+        scroll.by(rows, &content, height);
+
         let is_at_end = scroll.top + height >= content.rows.len();
         let is_growing = content.start.is_none() && pane.is_following();
         if is_growing && is_at_end && scroll.selected.is_none() {
@@ -256,8 +232,7 @@ impl App {
     pub(super) fn go_to_stage(&mut self, by: isize) {
         let stages = self.scene().run.map_or(0, |run| run.stages.len());
         let Some(last) = stages.checked_sub(1) else {
-            self.refuse("nothing has been asked yet");
-            return;
+            return self.refuse("nothing has been asked yet");
         };
         let at = match self.ui.panes.stage {
             Some(at) => at.saturating_add_signed(by).min(last),
@@ -289,8 +264,7 @@ impl App {
     pub(super) fn open_search(&mut self) {
         let overlay = self.overlay.as_mut();
         if overlay.is_some_and(Open::begin_line) {
-            self.select_first();
-            return;
+            return self.select_first();
         }
 
         self.ui.search.needle.clear();
@@ -298,11 +272,8 @@ impl App {
     }
 
     pub(super) fn search_edited(&mut self) {
-        let typed = self
-            .ui
-            .field
-            .as_ref()
-            .map(|field| field.text.as_str().to_owned());
+        let field = self.ui.field.as_ref();
+        let typed = field.map(|field| field.text.as_str().to_owned());
         self.ui.search.needle = typed.unwrap_or_default();
         self.go_to_match(Match::Here);
     }
@@ -351,8 +322,7 @@ impl App {
             }
         };
         let Some(copied) = copied else {
-            self.refuse("nothing to copy here");
-            return;
+            return self.refuse("nothing to copy here");
         };
 
         let characters = text::quantity(copied.text.chars().count() as u64, "character");

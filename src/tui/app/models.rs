@@ -98,8 +98,7 @@ impl App {
 
     pub(super) fn pull_model(&mut self, reference: String) {
         if self.state.pull.is_some() {
-            self.refuse("a download is under way: wait for it, or stop it first");
-            return;
+            return self.refuse("a download is under way: wait for it, or stop it first");
         }
         let lists = self.scene().keys_from_here(Action::Models);
         self.notify(format!(
@@ -120,12 +119,12 @@ impl App {
             self.ui.work.arrived_model = Some(name);
             return;
         }
-        let is_open = self.overlay.is_some();
-        let way = if is_open {
-            format!("{} uses it", self.keymap.sign(Action::Choose))
-        } else {
-            format!("{} lists the models", self.keymap.sign(Action::Models))
+
+        let (action, does) = match self.overlay {
+            Some(_) => (Action::Choose, "uses it"),
+            None => (Action::Models, "lists the models"),
         };
-        self.notify(format!("{name} is here: {way}"));
+        let key = self.keymap.sign(action);
+        self.notify(format!("{name} is here: {key} {does}"));
     }
 }

@@ -41,8 +41,7 @@ impl App {
 
     pub(super) fn open_help(&mut self) {
         if let Some(Request::Close) = self.request(Action::Help) {
-            self.close_overlay();
-            return;
+            return self.close_overlay();
         }
         let contexts = self.contexts();
         let below = self.overlay.take();
@@ -124,8 +123,9 @@ impl App {
             }
             Request::ShowPage { file, page } => self.effects.push(Effect::ShowPage { file, page }),
             Request::StopPull => self.stop_pull(),
+            // another use of the engine would wait for it
             Request::StopMeasuring => {
-                self.stop_measuring();
+                self.stop();
                 self.overlay = None;
             }
             Request::AskWith(settings) => self.ask_with(settings),
@@ -218,31 +218,27 @@ impl App {
     /// Opens the document of a passage; until it is read, and if it cannot be, shows the passage as
     /// the run recorded it.
     fn open_source(&mut self, passage: Passage) {
-        let origin = self
-            .why_not_opened()
-            .map_or(Origin::Waiting, Origin::Recorded);
+        let reason = self.why_not_opened();
+        let origin = reason.map_or(Origin::Waiting, Origin::Recorded);
         if origin == Origin::Waiting {
             self.request_source(&passage);
         }
 
         let recorded = self.recorded_source(&passage);
-        let view = overlays::Source::new(passage, recorded, origin);
-        let view = match self.scene().run {
-            Some(run) => view.with_run(run),
-            None => view,
-        };
+        let mut view = overlays::Source::new(passage, recorded, origin);
+        if let Some(run) = self.scene().run {
+            view = view.with_run(run);
+        }
         self.open(view);
     }
 
     /// Requests the document of what is selected, for the user's editor.
     pub(super) fn edit_source(&mut self) {
         let Some(Request::OpenSource(passage)) = self.request(Action::OpenSource) else {
-            self.refuse("nothing to edit: select a hit or a sentence with a citation");
-            return;
+            return self.refuse("nothing to edit: select a hit or a sentence with a citation");
         };
         if let Some(reason) = self.why_not_opened() {
-            self.refuse(reason);
-            return;
+            return self.refuse(reason);
         }
         self.request_source(&passage);
         // an engine that writes an answer sends the path after it
@@ -264,9 +260,9 @@ impl App {
             });
         } else {
             let open = self.keymap.sign(Action::OpenSource);
+            let document = passage.document;
             self.refuse(format!(
-                "{} is not a text file: {open} shows its text",
-                passage.document
+                "{document} is not a text file: {open} shows its text"
             ));
         }
     }
@@ -309,19 +305,14 @@ impl App {
     /// Adds a chunk to the locations that a setting lists for the next runs, or removes it. A chunk
     /// that becomes pinned is no longer excluded, and one that becomes excluded no longer pinned.
     fn toggle_place(&mut self, key: &str, chunk: &ChunkText) {
-        let mut locations = self.ui.next_run.locations(key);
-        let before = locations.len();
-        locations.retain(|known| !known.covers(chunk));
-        let is_added = locations.len() == before;
+        let is_added = !self.take_back(key, chunk);
         if is_added {
+            let mut locations = self.ui.next_run.locations(key);
             locations.push(Location {
                 document: chunk.document.clone(),
                 part: LocationPart::Bytes(chunk.bytes),
             });
-        }
-
-        self.set_locations(key, &locations);
-        if is_added {
+            self.set_locations(key, &locations);
             let other = match key {
                 "retriever.pinned" => "retriever.excluded",
                 _ => "retriever.pinned",
@@ -330,26 +321,25 @@ impl App {
         }
 
         let name = key.rsplit('.').next().unwrap_or(key);
-        let name = if is_added {
-            name.to_owned()
-        } else {
-            format!("no longer {name}")
-        };
+        let before = if is_added { "" } else { "no longer " };
         let location = words::chunk_location(chunk);
         let again = self.keymap.sign(Action::Again);
         self.notify(format!(
-            "{name}: {location}; {again} runs the question again"
+            "{before}{name}: {location}; {again} runs the question again"
         ));
     }
 
-    /// Removes the locations of a chunk from those that a setting lists for the next runs.
-    fn take_back(&mut self, key: &str, chunk: &ChunkText) {
+    /// Removes the locations of a chunk from those that a setting lists for the next runs. Returns
+    /// whether there were any.
+    fn take_back(&mut self, key: &str, chunk: &ChunkText) -> bool {
         let mut locations = self.ui.next_run.locations(key);
         let before = locations.len();
         locations.retain(|known| !known.covers(chunk));
-        if locations.len() < before {
+        let is_removed = locations.len() < before;
+        if is_removed {
             self.set_locations(key, &locations);
         }
+        is_removed
     }
 
     fn set_locations(&mut self, key: &str, locations: &[Location]) {
@@ -360,9 +350,9 @@ impl App {
     fn choose_preset(&mut self, name: &str) {
         self.override_setting("preset", name);
         let again = self.keymap.sign(Action::Again);
+        let preset = words::preset(name);
         self.notify(format!(
-            "{} for the next run: {again} runs the question again",
-            words::preset(name)
+            "{preset} for the next run: {again} runs the question again"
         ));
     }
 
@@ -400,38 +390,32 @@ impl App {
         if key == "preset" {
             // a preset of the user's folder is known by its name alone here; the engine reads it
             let mut presets = self.ui.next_run.presets().iter();
-            let is_known = presets.any(|preset| preset.name == value);
-            return if is_known {
-                Ok(())
-            } else {
-                Err(format!("unknown preset `{value}`"))
-            };
+            let known = presets.find(|preset| preset.name == value);
+            return known
+                .map(|_| ())
+                .ok_or_else(|| format!("unknown preset `{value}`"));
         }
-
-        match Setting::find(key) {
-            Some(setting) => setting.set(&mut self.ui.next_run.config(), &setting.parse(value)),
-            None => Err(format!("unknown setting `{key}`")),
-        }
+        let setting = Setting::find(key).ok_or_else(|| format!("unknown setting `{key}`"))?;
+        setting.set(&mut self.ui.next_run.config(), &setting.parse(value))
     }
 
     /// Applies a setting of the screen at once: it needs no run.
     fn apply_screen_setting(&mut self, key: &str) {
         let screen = self.ui.next_run.config().screen;
         match key {
-            "screen.theme" => self.dress(&screen.theme),
+            "screen.theme" => {
+                let folder = self.options.paths.config.join("themes");
+                match Theme::load(&screen.theme, &folder, self.depth) {
+                    Ok(theme) => self.theme = theme,
+                    Err(problem) => self.refuse(problem.line()),
+                }
+            }
             "screen.charset" => {
                 self.is_ascii = ascii::is_wanted(screen.charset, self.options.has_plain_locale);
                 self.keymap.show_in_ascii(self.is_ascii);
             }
             "screen.mouse" => self.take_mouse(screen.mouse),
             _ => {}
-        }
-    }
-
-    fn dress(&mut self, name: &str) {
-        match Theme::load(name, &self.options.paths.config.join("themes"), self.depth) {
-            Ok(theme) => self.theme = theme,
-            Err(problem) => self.refuse(problem.line()),
         }
     }
 
@@ -442,8 +426,7 @@ impl App {
 
     pub(super) fn save_run(&mut self) {
         let Some(run) = self.scene().run else {
-            self.refuse("nothing has been asked yet");
-            return;
+            return self.refuse("nothing has been asked yet");
         };
         let name = format!("ragscope-{}", save::name_run(run));
         let page = save::run_markdown(run, &self.options.time_zone);

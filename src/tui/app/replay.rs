@@ -80,11 +80,8 @@ impl App {
         self.advance_clock(elapsed);
         self.take_due();
 
-        let due = self
-            .ui
-            .player
-            .as_mut()
-            .map_or(Vec::new(), |player| player.advance(elapsed));
+        let player = self.ui.player.as_mut();
+        let due = player.map_or(Vec::new(), |player| player.advance(elapsed));
         self.changed |= !due.is_empty();
 
         for record in &due {
@@ -117,7 +114,7 @@ impl App {
         let Some(player) = &mut self.ui.player else {
             return;
         };
-        if player.position().0 == player.position().1 && !player.is_playing() {
+        if player.is_at_end() && !player.is_playing() {
             self.restart();
         } else {
             player.toggle();
@@ -143,7 +140,10 @@ impl App {
         if player.position().0 == 0 {
             self.notify("this is the beginning of the recording");
         } else {
-            self.state = fold_all(player.step_back());
+            self.state = State::default();
+            for record in player.step_back() {
+                self.state.apply(record);
+            }
         }
     }
 
@@ -166,12 +166,4 @@ impl App {
             self.ui.panes.reset_scrolls();
         }
     }
-}
-
-fn fold_all(records: &[Record]) -> State {
-    let mut state = State::default();
-    for record in records {
-        state.apply(record);
-    }
-    state
 }

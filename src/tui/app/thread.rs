@@ -113,8 +113,8 @@ impl App {
     /// Opens the recorded runs of a thread, and plays the one at `chosen` when it is here.
     pub(super) fn play_thread(&mut self, runs: Vec<RunSummary>, chosen: usize) {
         if self.ui.work.is_running() {
-            self.refuse("a question is being answered: stop it, or wait, before you play a run");
-            return;
+            return self
+                .refuse("a question is being answered: stop it, or wait, before you play a run");
         }
 
         let played = runs[chosen].clone();
@@ -155,8 +155,7 @@ impl App {
     pub(super) fn save_thread(&mut self) {
         let scene = self.scene();
         let Some(run) = scene.run else {
-            self.refuse("nothing has been asked yet");
-            return;
+            return self.refuse("nothing has been asked yet");
         };
         let runs = scene.state.thread(run.thread());
         let first = runs.first().copied().unwrap_or(run);

@@ -23,8 +23,8 @@ impl App {
             return;
         }
         if self.ui.question.suggestions.is_empty() {
-            self.refuse("the tour asks about documents: open a folder that has some, or the demo");
-            return;
+            return self
+                .refuse("the tour asks about documents: open a folder that has some, or the demo");
         }
 
         self.overlay = None;

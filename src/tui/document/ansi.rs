@@ -59,12 +59,9 @@ fn attributes(look: Look, depth: Depth) -> Vec<&'static str> {
         (Modifier::CROSSED_OUT, "9"),
     ];
 
-    let set = modifiers
-        .into_iter()
-        .filter(|(modifier, _)| look.modifier.contains(*modifier))
-        .map(|(_, code)| code);
-
-    tone.into_iter().chain(set).collect()
+    let modifiers = modifiers.into_iter();
+    let set = modifiers.filter(|(modifier, _)| look.modifier.contains(*modifier));
+    tone.into_iter().chain(set.map(|(_, code)| code)).collect()
 }
 
 #[cfg(test)]

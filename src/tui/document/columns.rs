@@ -42,18 +42,17 @@ impl Columns {
         } else {
             fitting.saturating_sub(1).max(1)
         };
-        let reserved = if shown < all {
+
+        let left_out = if shown < all {
             MIN_CELLS + SEPARATOR_CELLS
         } else {
             0
         };
         let separators = SEPARATOR_CELLS * shown.saturating_sub(1);
-        let room = cells.saturating_sub(separators + reserved);
-
+        let room = cells.saturating_sub(separators + left_out);
         let limit = limit(&natural[..shown], room);
-        let narrowed = natural[..shown]
-            .iter()
-            .map(|width| (*width).min(limit).max(1));
+        let widths = natural[..shown].iter();
+        let narrowed = widths.map(|width| (*width).min(limit).max(1));
         Self {
             widths: narrowed.collect(),
             sides,
@@ -64,21 +63,14 @@ impl Columns {
     /// Returns the rows of a row of the table: each cell wrapped in its column. `source` is its
     /// part of the document.
     pub fn rows(&self, cells: &[Styled], source: &Range<usize>) -> Vec<Row> {
-        let wrapped: Vec<Vec<Row>> = self
-            .widths
-            .iter()
-            .enumerate()
-            .map(|(column, width)| {
-                cells
-                    .get(column)
-                    .map_or_else(Vec::new, |cell| cell.wrap(*width))
-            })
-            .collect();
-
+        let wrap = |(column, width): (usize, &usize)| {
+            let cell = cells.get(column);
+            cell.map_or_else(Vec::new, |cell| cell.wrap(*width))
+        };
+        let wrapped: Vec<Vec<Row>> = self.widths.iter().enumerate().map(wrap).collect();
         let height = wrapped.iter().map(Vec::len).max().unwrap_or(0).max(1);
-        (0..height)
-            .map(|row| self.row(&wrapped, row, source))
-            .collect()
+        let rows = (0..height).map(|row| self.row(&wrapped, row, source));
+        rows.collect()
     }
 
     fn row(&self, wrapped: &[Vec<Row>], row: usize, source: &Range<usize>) -> Row {

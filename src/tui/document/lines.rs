@@ -84,9 +84,8 @@ impl Lines {
 
     /// Returns the line, from 0, that holds a position.
     pub(super) fn line_of(&self, position: usize) -> usize {
-        self.starts
-            .partition_point(|start| *start <= position)
-            .saturating_sub(1)
+        let begun = self.starts.partition_point(|start| *start <= position);
+        begun.saturating_sub(1)
     }
 
     /// Returns the number of bytes of a line that are not shown.

@@ -241,6 +241,12 @@ impl<'a> Renderer<'a> {
         self.mark = Some(mark);
     }
 
+    /// Returns the last line of a part of the document.
+    fn last_line_of(&self, range: &Range<usize>) -> usize {
+        let end = range.end.saturating_sub(1);
+        self.lines.line_of(end.max(range.start))
+    }
+
     /// The fence of a code block becomes the corner of a box.
     fn start_code(&mut self, kind: &CodeBlockKind<'_>, start: usize) {
         self.is_code = true;
@@ -262,9 +268,7 @@ impl<'a> Renderer<'a> {
         self.is_code = false;
         self.looks.pop();
 
-        let last = self
-            .lines
-            .line_of(range.end.saturating_sub(1).max(range.start));
+        let last = self.last_line_of(&range);
         let is_fence = matches!(self.drawn[last], Line::Unknown);
 
         let line = self.lines.text[self.lines.line(last)].trim_end();
@@ -280,9 +284,7 @@ impl<'a> Renderer<'a> {
 
     /// The line below a heading that makes it one is drawn as the look of the heading.
     fn hide_underline(&mut self, range: Range<usize>) {
-        let last = self
-            .lines
-            .line_of(range.end.saturating_sub(1).max(range.start));
+        let last = self.last_line_of(&range);
         if last > self.lines.line_of(range.start) && matches!(self.drawn[last], Line::Unknown) {
             self.drawn[last] = Line::Rows(Vec::new());
         }
@@ -408,11 +410,8 @@ impl<'a> Renderer<'a> {
             }
             Line::Rows(rows) => rows,
         };
-        self.drawn
-            .into_iter()
-            .enumerate()
-            .map(|line| Drawn::new(rows(line)))
-            .collect()
+        let lines = self.drawn.into_iter().enumerate();
+        lines.map(|line| Drawn::new(rows(line))).collect()
     }
 }
 

@@ -27,10 +27,10 @@ impl Cited {
 /// Returns the parts of the shown text to highlight, in order: the cited sentences, or the lines
 /// that were opened where none of these is in the text.
 pub fn marks(source: &Source, lines: &Lines, cited: &[Cited]) -> Vec<Range<usize>> {
-    let mut marks: Vec<Range<usize>> = cited
+    let quotes = cited
         .iter()
-        .filter_map(|cited| find_quote(source, lines, cited))
-        .collect();
+        .filter_map(|cited| find_quote(source, lines, cited));
+    let mut marks: Vec<Range<usize>> = quotes.collect();
     if marks.is_empty() {
         let opened = [source.first_line, source.last_line];
         marks.push(within(source, lines, opened));
@@ -68,24 +68,22 @@ fn find_quote(source: &Source, lines: &Lines, cited: &Cited) -> Option<Range<usi
         return None;
     };
     let [first, last] = cited.lines;
-    let row = rows
+    let mut rows = rows
         .iter()
-        .filter(|row| first <= row.first_line && row.last_line <= last)
-        .find(|row| is_named_in(row, &cited.quote))?;
+        .filter(|row| first <= row.first_line && row.last_line <= last);
+    let row = rows.find(|row| is_named_in(row, &cited.quote))?;
     Some(self::within(source, lines, [row.first_line, row.last_line]))
 }
 
 /// Returns whether a text holds all cells of a row in their order.
 fn is_named_in(row: &TableRow, text: &str) -> bool {
     let mut rest = text;
-    row.cells
-        .iter()
-        .filter(|cell| !cell.is_empty())
-        .all(|cell| {
-            let found = rest.split_once(cell.as_str());
-            rest = found.map_or("", |(_, after)| after);
-            found.is_some()
-        })
+    let mut cells = row.cells.iter().filter(|cell| !cell.is_empty());
+    cells.all(|cell| {
+        let found = rest.split_once(cell.as_str());
+        rest = found.map_or("", |(_, after)| after);
+        found.is_some()
+    })
 }
 
 /// Returns where `wanted` is in `text`, without regard to white space.

@@ -98,10 +98,8 @@ impl Piece {
         };
 
         let first = marks.partition_point(|mark| mark.end <= self.source.start);
-        let touching = marks[first..]
-            .iter()
-            .take_while(|mark| mark.start < self.source.end);
-        for mark in touching {
+        let marks = marks[first..].iter();
+        for mark in marks.take_while(|mark| mark.start < self.source.end) {
             let part = self.part_for(mark);
             write(written..part.start, style);
             write(part.clone(), marked);
@@ -146,15 +144,9 @@ impl Styled {
 
     /// Returns it in rows of at most this width. At least one row.
     pub fn wrap(&self, cells: usize) -> Vec<Row> {
-        let whole: String = self
-            .pieces
-            .iter()
-            .map(|piece| piece.text.as_str())
-            .collect();
-        text::wrap(&whole, cells)
-            .into_iter()
-            .map(|range| self.part(&range))
-            .collect()
+        let texts = self.pieces.iter().map(|piece| piece.text.as_str());
+        let rows = text::wrap(&texts.collect::<String>(), cells).into_iter();
+        rows.map(|range| self.part(&range)).collect()
     }
 
     /// Splits it at these places of the document.

@@ -52,50 +52,34 @@ fn lines_of(row: &TableRow, from_line: u32, count: usize) -> Range<usize> {
 }
 
 fn cells_of(row: &TableRow, source: &Range<usize>) -> Vec<Styled> {
-    let look = if row.header {
-        Look::new(Tone::Strong)
-    } else {
-        Look::TEXT
+    let look = Look::new(if row.header { Tone::Strong } else { Tone::Text });
+    let styled = |cell: &String| {
+        let mut words = Styled::default();
+        words.push(cell, source.clone(), look);
+        words
     };
-
-    row.cells
-        .iter()
-        .map(|cell| {
-            let mut words = Styled::default();
-            words.push(cell, source.clone(), look);
-            words
-        })
-        .collect()
+    row.cells.iter().map(styled).collect()
 }
 
 fn columns(table: &[TableRow], cells: usize) -> Columns {
     let count = table.iter().map(|row| row.cells.len()).max().unwrap_or(0);
 
     let column = |at: usize| {
-        table
-            .iter()
-            .filter_map(move |row| Some((row.header, row.cells.get(at)?)))
+        let rows = table.iter();
+        rows.filter_map(move |row| Some((row.header, row.cells.get(at)?)))
     };
-
-    let natural: Vec<usize> = (0..count)
-        .map(|at| column(at).map(|(_, cell)| width(cell)).max().unwrap_or(0))
-        .collect();
-
+    let widest = |at: usize| column(at).map(|(_, cell)| width(cell)).max();
+    let natural: Vec<usize> = (0..count).map(|at| widest(at).unwrap_or(0)).collect();
     let side = |at: usize| {
         let mut values = column(at).filter(|(is_header, cell)| !is_header && !cell.is_empty());
-        if values.all(|(_, cell)| is_number(cell)) {
-            Side::Right
-        } else {
-            Side::Left
-        }
+        let is_right = values.all(|(_, cell)| is_number(cell));
+        if is_right { Side::Right } else { Side::Left }
     };
-
     Columns::fit(&natural, (0..count).map(side).collect(), cells)
 }
 
 fn is_number(cell: &str) -> bool {
+    let mut characters = cell.chars();
     cell.ends_with(|c: char| c.is_ascii_digit() || c == '%')
-        && cell
-            .chars()
-            .all(|c| c.is_ascii_digit() || "+-−.,%' ".contains(c))
+        && characters.all(|c| c.is_ascii_digit() || "+-−.,%' ".contains(c))
 }

@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::config::nearest;
 use crate::event::Problem;
 use crate::files;
+use crate::tui::text;
 
 use super::action::Action;
 use super::context::Context;
@@ -92,12 +93,9 @@ impl Keymap {
             for action in valid {
                 for key in self.keys(*action) {
                     if let Some(other) = taken.insert(*key, *action) {
+                        let [one, two] = [other, *action].map(|action| action.info().name);
                         return Err(Problem::new(
-                            format!(
-                                "{origin}: `{key}` means both `{}` and `{}`",
-                                other.info().name,
-                                action.info().name
-                            ),
+                            format!("{origin}: `{key}` means both `{one}` and `{two}`"),
                             "give one of them another key",
                         ));
                     }
@@ -126,18 +124,13 @@ impl Keymap {
 
     /// The first key of an action as hints show it; empty when there is none.
     pub fn sign(&self, action: Action) -> String {
-        self.keys(action)
-            .first()
-            .map_or(String::new(), |key| self.sign_of(*key))
+        let first = self.keys(action).first();
+        first.map_or(String::new(), |key| self.sign_of(*key))
     }
 
     /// All keys of an action as help shows them.
     pub fn signs(&self, action: Action) -> String {
-        self.keys(action)
-            .iter()
-            .map(|key| self.sign_of(*key))
-            .collect::<Vec<_>>()
-            .join(" ")
+        text::join(self.keys(action).iter().map(|key| self.sign_of(*key)), " ")
     }
 
     fn sign_of(&self, key: Key) -> String {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Span;
 
 use crate::config::{SETTINGS, Setting, SettingReader};
 use crate::event::{Hit, Outcome};
@@ -48,8 +48,7 @@ impl View for Comparison {
         let scene = page.scene;
         let runs = runs_to_compare(scene, page.cells);
         let Some(first) = runs.first() else {
-            page.remark("Nothing has been asked yet.");
-            return;
+            return page.remark("Nothing has been asked yet.");
         };
 
         page.text(Tone::Question, "  ", first.standalone());
@@ -73,10 +72,8 @@ impl View for Comparison {
 
     fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
         scene.run?;
-        let lines: Vec<String> = runs_of_question(scene)
-            .map(|run| format!("{}: {}", words::preset_name(&run.preset), answer(run)))
-            .collect();
-        Copied::lines("the answers", &lines)
+        let line = |run: &Run| format!("{}: {}", words::preset_name(&run.preset), answer(run));
+        Copied::lines("the answers", runs_of_question(scene).map(line))
     }
 
     fn contexts(&self) -> &'static [Context] {
@@ -143,11 +140,8 @@ fn number_cell(scene: &Scene<'_>, run: &Run) -> Cell {
 /// Every run with the question of the shown one, oldest first.
 fn runs_of_question<'a>(scene: &Scene<'a>) -> impl Iterator<Item = &'a Run> {
     let question = scene.run.map(Run::standalone);
-    scene
-        .state
-        .runs
-        .iter()
-        .filter(move |run| Some(run.standalone()) == question)
+    let runs = scene.state.runs.iter();
+    runs.filter(move |run| Some(run.standalone()) == question)
 }
 
 /// A row of the table: a cell per run.
@@ -171,16 +165,11 @@ impl Row {
         }
 
         let inner = width.saturating_sub(2).max(1);
-        let wrapped: Vec<Vec<&str>> = self
+        let rows = self
             .cells
             .iter()
-            .map(|cell| {
-                text::wrap(&cell.text, inner)
-                    .into_iter()
-                    .map(|range| &cell.text[range])
-                    .collect()
-            })
-            .collect();
+            .map(|cell| text::rows(&cell.text, inner).collect());
+        let wrapped: Vec<Vec<&str>> = rows.collect();
         let height = wrapped.iter().map(Vec::len).max().unwrap_or(0);
         for at in 0..height {
             let name = if at == 0 { self.name.as_str() } else { "" };
@@ -191,25 +180,22 @@ impl Row {
                 line.push(page.span(cell.tone, text::left(row, inner)));
                 line.push(Span::raw("  "));
             }
-            page.line(Line::from(line));
+            page.line(line);
         }
     }
 }
 
 fn table(runs: &[&Run]) -> Vec<Row> {
     let column = |cell: fn(&Run) -> Cell| runs.iter().map(|run| cell(run)).collect();
-
+    let answers = runs
+        .iter()
+        .map(|run| (short_answer(run), run.outcome.is_some()));
     let mut rows = vec![
         Row::new("preset", column(preset_cell)),
-        Row::new(
-            "answer",
-            mark_differences(
-                runs.iter()
-                    .map(|run| (short_answer(run), run.outcome.is_some())),
-            ),
-        ),
+        Row::new("answer", mark_differences(answers)),
         Row::new("verdict", column(verdict_cell)),
     ];
+
     let sentences = runs.iter().map(|run| run.steps.len()).max().unwrap_or(0);
     for at in 0..sentences {
         let texts = runs.iter().map(|run| {
@@ -219,6 +205,7 @@ fn table(runs: &[&Run]) -> Vec<Row> {
         });
         rows.push(Row::new(format!("s{}", at + 1), mark_differences(texts)));
     }
+
     for (at, cells) in context_cells(runs).into_iter().enumerate() {
         rows.push(Row::new(if at == 0 { "context" } else { "" }, cells));
     }
@@ -283,40 +270,32 @@ fn mark_differences(texts: impl Iterator<Item = (String, bool)>) -> Vec<Cell> {
 
 /// A text without regard to spaces, case and a full stop.
 pub(super) fn comparable(text: &str) -> String {
-    text.split_whitespace()
-        .collect::<Vec<&str>>()
-        .join(" ")
-        .trim_end_matches('.')
-        .to_lowercase()
+    let words = text::join(text.split_whitespace(), " ");
+    words.trim_end_matches('.').to_lowercase()
 }
 
 /// The settings in which the runs differ, other than the preset's name; those of the screen are not
 /// part of a run.
 fn setting_cells(runs: &[&Run]) -> Vec<Cell> {
-    let differing: Vec<&Setting> = SETTINGS
-        .iter()
-        .filter(|setting| setting.key != "preset" && !setting.is_read_by(SettingReader::Screen))
-        .filter(|setting| {
-            let values: BTreeSet<String> = runs.iter().map(|run| run.setting(setting)).collect();
-            values.len() > 1
-        })
-        .collect();
+    let is_differing = |setting: &&Setting| {
+        let values: BTreeSet<String> = runs.iter().map(|run| run.setting(setting)).collect();
+        let is_of_run = setting.key != "preset" && !setting.is_read_by(SettingReader::Screen);
+        is_of_run && values.len() > 1
+    };
+    let differing: Vec<&Setting> = SETTINGS.iter().filter(is_differing).collect();
 
-    runs.iter()
-        .map(|run| {
-            let lines: Vec<String> = differing
-                .iter()
-                .map(|setting| format!("{} {}", setting.key, run.setting(setting)))
-                .collect();
-            Cell::new(Tone::Quiet, lines.join("\n"))
-        })
-        .collect()
+    let cell = |run: &&Run| {
+        let lines = differing
+            .iter()
+            .map(|setting| format!("{} {}", setting.key, run.setting(setting)));
+        Cell::new(Tone::Quiet, text::join(lines, "\n"))
+    };
+    runs.iter().map(cell).collect()
 }
 
 /// The chunks of each context, a row per label; marked where not all runs have the chunk.
 fn context_cells(runs: &[&Run]) -> Vec<Vec<Cell>> {
     let contexts: Vec<Vec<(u32, &Hit)>> = runs.iter().map(|run| run.numbered_hits()).collect();
-
     // the number of a chunk is another one after an update of the index
     let is_same = |one: &Hit, other: &Hit| {
         let [one, other] = [&one.chunk, &other.chunk];
@@ -326,50 +305,44 @@ fn context_cells(runs: &[&Run]) -> Vec<Vec<Cell>> {
         let mut contexts = contexts.iter();
         contexts.all(|hits| hits.iter().any(|(_, hit)| is_same(hit, chunk)))
     };
-    let longest = contexts.iter().map(Vec::len).max().unwrap_or(0);
+    let cell = |known: Option<&(u32, &Hit)>| {
+        let Some((number, hit)) = known else {
+            return Cell::new(Tone::Quiet, "·");
+        };
+        let location = words::chunk_location(&hit.chunk);
+        if is_in_all(hit) {
+            Cell::new(Tone::Text, format!("[{number}] {location}"))
+        } else {
+            Cell::new(Tone::Warning, format!("≠ [{number}] {location}"))
+        }
+    };
 
-    (0..longest)
-        .map(|at| {
-            contexts
-                .iter()
-                .map(|hits| {
-                    let Some((number, hit)) = hits.get(at) else {
-                        return Cell::new(Tone::Quiet, "·");
-                    };
-                    let location = words::chunk_location(&hit.chunk);
-                    if is_in_all(hit) {
-                        Cell::new(Tone::Text, format!("[{number}] {location}"))
-                    } else {
-                        Cell::new(Tone::Warning, format!("≠ [{number}] {location}"))
-                    }
-                })
-                .collect()
-        })
-        .collect()
+    let longest = contexts.iter().map(Vec::len).max().unwrap_or(0);
+    let row = |at: usize| contexts.iter().map(|hits| cell(hits.get(at))).collect();
+    (0..longest).map(row).collect()
 }
 
 /// The most uncertain sentence.
 fn uncertainty_cell(run: &Run) -> Cell {
-    let highest = run
+    let measured = run
         .steps
         .iter()
-        .filter_map(|step| Some((step.step, step.uncertainty.as_ref()?.value)))
-        .max_by(|a, b| a.1.total_cmp(&b.1));
+        .filter_map(|step| Some((step.step, step.uncertainty.as_ref()?)));
+    let highest = measured.max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
     let words = highest.map_or_else(
         || "·".to_owned(),
-        |(step, value)| format!("highest in s{step}: {value:.2}"),
+        |(step, measured)| format!("highest in s{step}: {:.2}", measured.value),
     );
     Cell::new(Tone::Text, words)
 }
 
 fn utility_cell(run: &Run) -> Cell {
-    match run.utility() {
-        None => Cell::new(Tone::Quiet, "not measured"),
-        Some(utility) if utility.delta < 0.0 => {
-            Cell::new(Tone::Bad, format!("{:+.2}", utility.delta))
-        }
-        Some(utility) => Cell::new(Tone::Text, format!("{:+.2}", utility.delta)),
-    }
+    let Some(utility) = run.utility() else {
+        return Cell::new(Tone::Quiet, "not measured");
+    };
+    let is_loss = utility.delta < 0.0;
+    let tone = if is_loss { Tone::Bad } else { Tone::Text };
+    Cell::new(tone, format!("{:+.2}", utility.delta))
 }
 
 fn cost_cell(run: &Run) -> Cell {
@@ -387,21 +360,15 @@ fn cost_cell(run: &Run) -> Cell {
 
 /// The presets to ask the question under.
 fn preset_rows(page: &mut Page<'_>) {
-    page.text(
-        Tone::Quiet,
-        "  ",
-        "ask it under another preset, with the current settings:",
-    );
-
+    let head = "ask it under another preset, with the current settings:";
+    page.text(Tone::Quiet, "  ", head);
     let scene = page.scene;
     for (row, preset) in scene.ui.next_run.presets().iter().enumerate() {
         let name = &preset.name;
         let is_asked = runs_of_question(scene).any(|run| run.preset == *name);
         let asked = if is_asked { "   asked" } else { "" };
-        let line = Line::from(vec![
-            page.span(Tone::Text, format!("    {}", words::preset_name(name))),
-            page.span(Tone::Quiet, asked),
-        ]);
-        page.item(Item::new(row, 0), line);
+        let name = page.span(Tone::Text, format!("    {}", words::preset_name(name)));
+        let asked = page.span(Tone::Quiet, asked);
+        page.item(Item::new(row, 0), vec![name, asked]);
     }
 }

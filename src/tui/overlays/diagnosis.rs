@@ -39,13 +39,8 @@ impl View for Diagnosis {
 
         page.gap();
         let stopped = "stopped; this is what was found";
-        end_row(
-            page,
-            INDENT,
-            diagnosing.end,
-            stopped,
-            &diagnosing.activity(),
-        );
+        let activity = diagnosing.activity();
+        end_row(page, INDENT, diagnosing.end, stopped, &activity);
         if diagnosing.end.is_some() {
             let words = "· another expected answer or passage: type it";
             page.item_hanging(another_row(diagnosing), Tone::Text, INDENT, "  ", words);

@@ -11,6 +11,9 @@ use crate::tui::viewport::Scroll;
 const SIGNS: &str = "Signs in front of a sentence: ✓ a source holds it, ≈ a source has some of its words, ○ none does, ? the model was unsure, ≠ another source says \
      otherwise, · not judged: while it is written, or where the whole answer is uncertain.";
 
+/// The ways to have other keys and the mouse.
+const CHANGES: &str = "Change keys in keymap.toml; `ragscope paths` prints where it goes. Select text with the mouse while it is off, or with shift held.";
+
 /// The keys that work where help was called.
 pub struct Help {
     /// The contexts that held there.
@@ -24,13 +27,10 @@ impl View for Help {
 
     fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
         let scene = page.scene;
-        let widest = self
-            .contexts
-            .iter()
-            .flat_map(|context| actions_with_keys(scene, *context))
-            .map(|action| text::width(&scene.keymap.signs(action)))
-            .max();
-        let key_cells = widest.unwrap_or(0) + 2;
+        let contexts = self.contexts.iter();
+        let actions = contexts.flat_map(|context| actions_with_keys(scene, *context));
+        let widths = actions.map(|action| text::width(&scene.keymap.signs(action)));
+        let key_cells = widths.max().unwrap_or(0) + 2;
 
         let here = |context: &&Context| self.contexts.contains(context);
         for context in Context::ALL.iter().filter(here) {
@@ -50,17 +50,10 @@ impl View for Help {
         page.gap();
         page.text(Tone::Quiet, " ", SIGNS);
         page.gap();
-        page.hint(
-            Action::Guide,
-            "opens the guide: pages on documents, models, presets, settings and more",
-        );
+        let guide = "opens the guide: pages on documents, models, presets, settings and more";
+        page.hint(Action::Guide, guide);
         page.gap();
-        page.text(
-            Tone::Quiet,
-            " ",
-            "Change keys in keymap.toml; `ragscope paths` prints where it goes. Select text with the mouse while it is off, or with shift \
-             held.",
-        );
+        page.text(Tone::Quiet, " ", CHANGES);
     }
 
     fn size(&self) -> Size {
@@ -88,9 +81,8 @@ fn group(action: Action) -> Option<&'static str> {
 }
 
 fn actions_with_keys(scene: &Scene<'_>, context: Context) -> impl Iterator<Item = Action> {
-    Action::ALL
-        .iter()
-        .copied()
+    let actions = Action::ALL.iter().copied();
+    actions
         .filter(move |action| action.info().context == context)
         .filter(|action| !scene.keymap.keys(*action).is_empty())
 }
@@ -99,10 +91,6 @@ fn action_rows(page: &mut Page<'_>, action: Action, key_cells: usize) {
     let signs = page.scene.keymap.signs(action);
     let signs = format!("   {}", text::left(&signs, key_cells));
     let room = page.cells.saturating_sub(key_cells + 4);
-    page.text_behind(
-        vec![page.span(Tone::Key, signs)],
-        Tone::Text,
-        action.info().doc,
-        room,
-    );
+    let signs = vec![page.span(Tone::Key, signs)];
+    page.text_behind(signs, Tone::Text, action.info().doc, room);
 }

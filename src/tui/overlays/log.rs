@@ -33,12 +33,7 @@ impl View for Log {
     }
 
     fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
-        let lines: Vec<String> = scene
-            .state
-            .log
-            .iter()
-            .map(|entry| entry.problem.line())
-            .collect();
-        Copied::lines("the log", &lines)
+        let log = scene.state.log.iter();
+        Copied::lines("the log", log.map(|entry| entry.problem.line()))
     }
 }

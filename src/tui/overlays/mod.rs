@@ -69,9 +69,7 @@ impl Open {
         Self {
             view: Box::new(view),
             scroll: Scroll::default(),
-            line: filter
-                .filter(|filter| filter.is_permanent)
-                .map(|_| TypedText::default()),
+            line: filter.and_then(|filter| filter.is_permanent.then(TypedText::default)),
             content: Content::default(),
             cells: None,
             below: None,
@@ -108,8 +106,7 @@ impl Open {
 
     /// Begins the line that filters its rows. Returns whether it has one that a search begins.
     pub fn begin_line(&mut self) -> bool {
-        let filter = self.view.filter();
-        let begins = filter.is_some_and(|filter| !filter.is_permanent);
+        let begins = self.is_begun_by_search();
         if begins {
             self.line.get_or_insert_default();
         }
@@ -118,9 +115,12 @@ impl Open {
 
     /// Ends the line that a search began. Returns whether there was one.
     pub fn end_line(&mut self) -> bool {
+        self.is_begun_by_search() && self.line.take().is_some()
+    }
+
+    fn is_begun_by_search(&self) -> bool {
         let filter = self.view.filter();
-        let ends = filter.is_some_and(|filter| !filter.is_permanent);
-        ends && self.line.take().is_some()
+        filter.is_some_and(|filter| !filter.is_permanent)
     }
 
     /// Returns whether it stays open after an entry was accepted in that line.
@@ -175,11 +175,8 @@ impl Open {
 
     fn columns(&self, screen: Rect) -> u16 {
         let columns = self.view.size().columns;
-        if columns + MIN_MARGIN > screen.width {
-            screen.width
-        } else {
-            columns
-        }
+        let is_narrow = columns + MIN_MARGIN > screen.width;
+        if is_narrow { screen.width } else { columns }
     }
 }
 

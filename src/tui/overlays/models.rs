@@ -53,16 +53,13 @@ impl View for Models {
     fn title(&self, scene: &Scene<'_>) -> String {
         let memory = scene.state.model_list.as_ref().map(|list| &list.memory);
         let free_bytes = memory.and_then(|memory| memory.free_bytes);
-        match memory.zip(free_bytes) {
-            Some((memory, free_bytes)) if memory.device == "CPU" => {
-                format!("Models ({} of memory free)", words::bytes(free_bytes))
-            }
-            Some((memory, free_bytes)) => format!(
-                "Models ({} free on {})",
-                words::bytes(free_bytes),
-                memory.device
-            ),
-            None => "Models".to_owned(),
+        let Some((memory, free_bytes)) = memory.zip(free_bytes) else {
+            return "Models".to_owned();
+        };
+        let size = words::bytes(free_bytes);
+        match memory.device.as_str() {
+            "CPU" => format!("Models ({size} of memory free)"),
+            device => format!("Models ({size} free on {device})"),
         }
     }
 
@@ -72,17 +69,14 @@ impl View for Models {
             page.text(Tone::Strong, "  ", &words::pull_progress(progress));
             let back = scene.keymap.sign(Action::Back);
             let quit = scene.keymap.sign(Action::Quit);
-            page.text(
-                Tone::Quiet,
-                "  ",
-                &format!("{back} stops the download, {quit} closes this list while it continues"),
-            );
+            let keys =
+                format!("{back} stops the download, {quit} closes this list while it continues");
+            page.text(Tone::Quiet, "  ", &keys);
             page.gap();
         }
         let Some(list) = &scene.state.model_list else {
             let words = format!("   looking for models …{}", scene.elapsed_words());
-            page.line(page.span(Tone::Quiet, words));
-            return;
+            return page.line(page.span(Tone::Quiet, words));
         };
 
         // the row that the list opens with is selected once there are rows
@@ -116,10 +110,10 @@ impl View for Models {
     fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
         match selection(scene, scroll)? {
             Entry::Local(model) => Some(Copied::new("the path of the model", &model.file)),
-            Entry::Offered(model) => Some(Copied::new(
-                "the command",
-                format!("ragscope models pull {}", model.reference),
-            )),
+            Entry::Offered(model) => {
+                let command = format!("ragscope models pull {}", model.reference);
+                Some(Copied::new("the command", command))
+            }
             Entry::Given(_) | Entry::Other => None,
         }
     }
@@ -160,20 +154,18 @@ impl View for Models {
             }
             Event::Session(SessionEvent::ModelsListed { .. }) => {
                 let was_listed = std::mem::replace(&mut self.is_listed, true);
-                let Some(pulled) = self.pulled.take() else {
-                    if !was_listed {
-                        self.wanted = best_row(state);
-                    }
-                    return if was_listed || self.wanted.is_some() {
-                        Reaction::Redraw
-                    } else {
-                        Reaction::SelectFirst
-                    };
-                };
-                let list = state.model_list.as_ref();
-                self.wanted =
-                    list.and_then(|list| list.local.iter().position(|model| model.name == pulled));
-                Reaction::Redraw
+                let pulled = self.pulled.take();
+                if let Some(pulled) = &pulled {
+                    let mut local = state.model_list.iter().flat_map(|list| &list.local);
+                    self.wanted = local.position(|model| model.name == *pulled);
+                } else if !was_listed {
+                    self.wanted = best_row(state);
+                }
+                if was_listed || pulled.is_some() || self.wanted.is_some() {
+                    Reaction::Redraw
+                } else {
+                    Reaction::SelectFirst
+                }
             }
             _ => Reaction::Nothing,
         }
@@ -194,9 +186,8 @@ impl View for Models {
 /// Returns the row of the generator to download in the place of one for practice.
 fn best_row(state: &State) -> Option<usize> {
     let list = state.model_list.as_ref()?;
-    let best = list
-        .best_generator()
-        .filter(|_| answers_for_practice(state))?;
+    let best = list.best_generator();
+    let best = best.filter(|_| answers_for_practice(state))?;
     Some(list.local.len() + other_models_in_use(state, list).count() + best)
 }
 
@@ -212,10 +203,7 @@ fn other_models_in_use<'a>(
     state: &'a State,
     list: &'a ModelList,
 ) -> impl Iterator<Item = &'a ModelCard> {
-    let loaded = state.models.values().filter_map(|loaded| match loaded {
-        Model::Ready { card, .. } => Some(card.as_ref()),
-        Model::Loading { .. } => None,
-    });
+    let loaded = state.models.values().filter_map(Model::card);
     let mut seen = BTreeSet::new();
     loaded.filter(move |card| {
         let mut local = list.local.iter();
@@ -242,26 +230,25 @@ fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'stati
     }
     let (mark, role, name, bytes) = match entry {
         Entry::Local(model) => {
-            let mark = if is_in_use(page.scene, model) {
-                "● "
-            } else {
-                "  "
-            };
-            let role = model.role.map_or("unusable", ModelRole::name);
-            (mark, role, &model.name, model.bytes)
+            let is_used = is_in_use(page.scene, model);
+            let mark = if is_used { "● " } else { "  " };
+            (mark, model.role, &model.name, model.bytes)
         }
         Entry::Offered(model) => {
             let mark = if model.is_best { "★ " } else { "  " };
-            (mark, model.role.name(), &model.name, model.need.file_bytes)
+            (mark, Some(model.role), &model.name, model.need.file_bytes)
         }
-        Entry::Given(card) => ("● ", card.role.name(), &card.file, card.file_bytes),
+        Entry::Given(card) => ("● ", Some(card.role), &card.file, card.file_bytes),
         Entry::Other => {
             let words = "    another generator: type the path of its GGUF file";
-            return Line::from(page.span(Tone::Text, text::clip(words, page.cells).into_owned()));
+            return Line::from(page.span(Tone::Text, text::clip(words, page.cells)));
         }
     };
 
-    let (fits, is_slow) = (fits(list, entry), is_slow(list, entry));
+    let fits = need(entry).and_then(|need| list.memory.fits(need));
+    // nothing is known of the need of a given one
+    let is_given = matches!(entry, Entry::Given(_));
+    let is_slow = role.is_some_and(|role| !is_given && list.memory.is_slow_with(role, bytes));
     let fit = words::fit(fits, is_slow);
     let tone = match fits {
         Some(true) if !is_slow => Tone::Text,
@@ -271,7 +258,7 @@ fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'stati
 
     let mut line = Line::from(vec![Span::raw("  "), page.span(Tone::Focus, mark)]);
     if has_role {
-        let role = text::left(role, ROLES);
+        let role = text::left(role.map_or("unusable", ModelRole::name), ROLES);
         line.push_span(page.span(Tone::Quiet, format!("{role} ")));
     }
     // the size of one that does not fit says so where nothing else does
@@ -286,11 +273,8 @@ fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'stati
 
 /// Returns whether a role has loaded this file.
 fn is_in_use(scene: &Scene<'_>, model: &LocalModel) -> bool {
-    let is_loaded = |loaded: &Model| match loaded {
-        Model::Ready { card, .. } => card.file == model.file_name(),
-        Model::Loading { .. } => false,
-    };
-    scene.state.models.values().any(is_loaded)
+    let mut loaded = scene.state.models.values().filter_map(Model::card);
+    loaded.any(|card| card.file == model.file_name())
 }
 
 fn need(entry: Entry<'_>) -> Option<MemoryNeed> {
@@ -299,19 +283,6 @@ fn need(entry: Entry<'_>) -> Option<MemoryNeed> {
         Entry::Offered(model) => Some(model.need),
         Entry::Given(_) | Entry::Other => None,
     }
-}
-
-fn fits(list: &ModelList, entry: Entry<'_>) -> Option<bool> {
-    list.memory.fits(need(entry)?)
-}
-
-fn is_slow(list: &ModelList, entry: Entry<'_>) -> bool {
-    let (role, bytes) = match entry {
-        Entry::Local(model) => (model.role, model.bytes),
-        Entry::Offered(model) => (Some(model.role), model.need.file_bytes),
-        Entry::Given(_) | Entry::Other => (None, 0),
-    };
-    role.is_some_and(|role| list.memory.is_slow_with(role, bytes))
 }
 
 /// Returns what is shown of the selected entry.
@@ -323,20 +294,15 @@ fn details(list: &ModelList, entry: Entry<'_>) -> Vec<String> {
 
     match entry {
         Entry::Local(model) => {
-            details.push(format!(
-                "{}, {}: {}",
-                model.source,
-                model.architecture,
-                harmless(&model.file)
-            ));
+            let file = harmless(&model.file);
+            details.push(format!("{}, {}: {file}", model.source, model.architecture));
             details.extend(model.problem.as_ref().map(Problem::line));
         }
         Entry::Offered(model) => {
+            let tokens = words::count(model.context_tokens);
             details.push(format!(
-                "{}, {} tokens of context, {}",
-                model.licence,
-                words::count(model.context_tokens),
-                model.languages
+                "{}, {tokens} tokens of context, {}",
+                model.licence, model.languages
             ));
             details.push(model.note.clone());
             let checked = if model.checked.is_empty() {

@@ -111,32 +111,17 @@ fn all(scene: &Scene<'_>) -> impl Iterator<Item = Entry> {
         ),
         _ => false,
     };
-    let actions = Action::ALL
-        .iter()
-        .filter(is_listed)
-        .copied()
-        .map(Entry::Action);
+    let actions = Action::ALL.iter().filter(is_listed).copied();
+    let actions = actions.map(Entry::Action);
 
-    let presets = scene
-        .ui
-        .next_run
-        .presets()
-        .iter()
-        .map(|preset| Entry::Preset(preset.name.clone()));
-    let suggestions = scene
-        .ui
-        .question
-        .suggestions
-        .iter()
-        .enumerate()
+    let presets = scene.ui.next_run.presets().iter();
+    let presets = presets.map(|preset| Entry::Preset(preset.name.clone()));
+    let suggestions = scene.ui.question.suggestions.iter().enumerate();
+    let suggestions = suggestions
         .map(|(number, suggestion)| Entry::Suggestion(number, suggestion.question.clone()));
     let of_engine = presets.chain(suggestions).filter(move |_| !replaying);
 
-    let themes = scene
-        .ui
-        .themes
-        .iter()
-        .map(|name| Entry::Theme(name.clone()));
+    let themes = scene.ui.themes.iter().cloned().map(Entry::Theme);
     let pages = guide::PAGES.iter().map(Entry::Guide);
     actions.chain(of_engine).chain(themes).chain(pages)
 }

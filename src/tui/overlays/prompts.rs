@@ -43,10 +43,8 @@ impl View for Prompts {
     fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
         let row = scroll.selected.unwrap_or_default().row;
         let call = scene.run?.calls.get(row)?;
-        Some(Copied::new(
-            format!("the prompt of call {}", row + 1),
-            &call.prompt,
-        ))
+        let name = format!("the prompt of call {}", row + 1);
+        Some(Copied::new(name, &call.prompt))
     }
 }
 
@@ -107,10 +105,8 @@ fn usage_words(call: &Call) -> String {
 /// Draws the text of a call; the given beginning of the reply stands apart at its end.
 fn prompt_rows(page: &mut Page<'_>, call: &Call) {
     let asked = call.prompt.len().saturating_sub(call.reply_bytes as usize);
-    let (prompt, reply) = call
-        .prompt
-        .split_at_checked(asked)
-        .unwrap_or((&call.prompt, ""));
+    let parts = call.prompt.split_at_checked(asked);
+    let (prompt, reply) = parts.unwrap_or((&call.prompt, ""));
     text_rows(page, prompt, Tone::Text);
     if !reply.is_empty() {
         page.clip(Tone::Quiet, "  the reply is begun with:");
@@ -121,11 +117,11 @@ fn prompt_rows(page: &mut Page<'_>, call: &Call) {
 fn text_rows(page: &mut Page<'_>, of: &str, tone: Tone) {
     let shown = text::many_lines(of);
     let room = page.cells.saturating_sub(4);
-    for range in text::wrap(shown.trim_end_matches('\n'), room) {
-        page.line(Line::from(vec![
+    for row in text::rows(shown.trim_end_matches('\n'), room) {
+        page.line(vec![
             Span::raw("  "),
             page.span(Tone::Border, "│ "),
-            page.span(tone, &shown[range]),
-        ]));
+            page.span(tone, row),
+        ]);
     }
 }

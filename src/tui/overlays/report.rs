@@ -1,6 +1,6 @@
 //! The report on the index.
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Span;
 
 use crate::event::IndexReport;
 use crate::story::words;
@@ -25,16 +25,15 @@ impl View for Report {
     fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
         let scene = page.scene;
         let Some(report) = &scene.state.report else {
-            page.remark(&no_report(scene));
-            return;
+            return page.remark(&no_report(scene));
         };
 
         for (name, value) in figures(report) {
-            let value = text::clip(&value, page.cells.saturating_sub(NAMES + 3)).into_owned();
-            page.line(Line::from(vec![
+            let value = text::clip(&value, page.cells.saturating_sub(NAMES + 3));
+            page.line(vec![
                 page.span(Tone::Quiet, format!("  {}", text::left(name, NAMES))),
                 page.span(Tone::Text, value),
-            ]));
+            ]);
         }
         page.gap();
         skipped_rows(page, report);
@@ -44,12 +43,9 @@ impl View for Report {
     }
 
     fn copy(&self, scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
-        let skipped = &scene.state.report.as_ref()?.skipped;
-        let lines: Vec<String> = skipped
-            .iter()
-            .map(|file| format!("{}: {}", file.path, file.reason))
-            .collect();
-        Copied::lines("the skipped files", &lines)
+        let skipped = scene.state.report.as_ref()?.skipped.iter();
+        let lines = skipped.map(|file| format!("{}: {}", file.path, file.reason));
+        Copied::lines("the skipped files", lines)
     }
 }
 
@@ -67,20 +63,17 @@ fn no_report(scene: &Scene<'_>) -> String {
 /// The names and values of the report.
 fn figures(report: &IndexReport) -> Vec<(&'static str, String)> {
     let corpus = &report.corpus;
-    let files = format!(
-        "{} added, {} changed, {} unchanged, {} removed",
-        text::count(report.added),
-        text::count(report.changed),
-        text::count(report.unchanged),
-        text::count(report.removed)
-    );
-
-    let vectors = format!(
-        "{} computed, {} reused",
-        text::count(report.embedded),
-        text::count(report.reused)
-    );
-
+    let [added, changed, unchanged, removed, embedded, reused] = [
+        report.added,
+        report.changed,
+        report.unchanged,
+        report.removed,
+        report.embedded,
+        report.reused,
+    ]
+    .map(text::count);
+    let files =
+        format!("{added} added, {changed} changed, {unchanged} unchanged, {removed} removed");
     let writer = if corpus.read_only {
         ", read-only: another ragscope has it open"
     } else {
@@ -91,44 +84,53 @@ fn figures(report: &IndexReport) -> Vec<(&'static str, String)> {
         ("folder", corpus.folder.clone()),
         ("content", words::corpus_size(corpus)),
         ("files", files),
-        ("vectors", vectors),
+        ("vectors", format!("{embedded} computed, {reused} reused")),
         ("took", text::duration(report.wall_ms)),
         ("generation", format!("{}{writer}", corpus.generation)),
     ];
-
     if let Some(neighbours) = report.neighbours {
         figures.insert(2, ("chunks", words::sentence_joins(neighbours)));
     }
-
     figures
 }
 
 fn skipped_rows(page: &mut Page<'_>, report: &IndexReport) {
     if report.skipped.is_empty() {
         page.line(page.span(Tone::Text, "  ✓ no file was skipped"));
-    } else {
-        let files = text::quantity(report.skipped.len() as u64, "file");
-        page.line(page.span(Tone::Strong, format!("  {files} skipped")));
     }
     let skipped = report.skipped.iter();
     let skipped = skipped.map(|file| (file.path.as_str(), file.reason.as_str()));
-    file_rows(page, (Tone::Warning, "✗"), skipped.collect());
+    file_rows(page, "skipped", (Tone::Warning, "✗"), skipped.collect());
 
     if !report.noted.is_empty() {
-        let files = text::quantity(report.noted.len() as u64, "file");
         page.gap();
-        page.line(page.span(Tone::Strong, format!("  {files} read with a remark")));
     }
     let noted = report.noted.iter();
     let noted = noted.map(|file| (file.path.as_str(), file.note.as_str()));
-    file_rows(page, (Tone::Quiet, "·"), noted.collect());
+    file_rows(
+        page,
+        "read with a remark",
+        (Tone::Quiet, "·"),
+        noted.collect(),
+    );
 }
 
-/// Writes files, each with its remark, which is wrapped beside it. The column of paths is as wide
-/// as the longest, at most half of the page.
-fn file_rows(page: &mut Page<'_>, (tone, sign): (Tone, &str), files: Vec<(&str, &str)>) {
-    let longest = files.iter().map(|(path, _)| text::width(path)).max();
-    let path_cells = longest.unwrap_or(0).min(page.cells / 2);
+/// Writes files below their number, each with its remark, which is wrapped beside it. The column of
+/// paths is as wide as the longest, at most half of the page.
+fn file_rows(
+    page: &mut Page<'_>,
+    what: &str,
+    (tone, sign): (Tone, &str),
+    files: Vec<(&str, &str)>,
+) {
+    let Some(longest) = files.iter().map(|(path, _)| text::width(path)).max() else {
+        return;
+    };
+    let count = text::quantity(files.len() as u64, "file");
+    page.line(page.span(Tone::Strong, format!("  {count} {what}")));
+
+    let path_cells = longest.min(page.cells / 2);
+    let room = page.cells.saturating_sub(path_cells + 7);
     for (path, remark) in files {
         let path = text::clip_start(path, path_cells);
         let name = vec![
@@ -136,11 +138,6 @@ fn file_rows(page: &mut Page<'_>, (tone, sign): (Tone, &str), files: Vec<(&str, 
             page.span(Tone::Text, text::left(&path, path_cells)),
             Span::raw("  "),
         ];
-        page.text_behind(
-            name,
-            Tone::Quiet,
-            remark,
-            page.cells.saturating_sub(path_cells + 7),
-        );
+        page.text_behind(name, Tone::Quiet, remark, room);
     }
 }

@@ -2,12 +2,12 @@
 
 use ratatui::text::{Line, Span};
 
-use crate::event::{CorpusCard, Event, ModelRole, RunEvent, RunSummary, SessionEvent};
+use crate::event::{CorpusCard, Event, RunEvent, RunSummary, SessionEvent};
 use crate::story::RecordedThread;
 use crate::story::words;
 use crate::tui::keys::{Action, Context};
 use crate::tui::page::Page;
-use crate::tui::state::{Model, State};
+use crate::tui::state::State;
 use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
 use crate::tui::view::{Copied, Filter, Reaction, Request, Scene, Size, View};
@@ -58,8 +58,7 @@ impl View for Sessions {
         let threads = matching_threads(scene);
         let Some(sessions) = &scene.state.sessions else {
             let words = format!("   reading the list …{}", scene.elapsed_words());
-            page.line(page.span(Tone::Quiet, words));
-            return;
+            return page.line(page.span(Tone::Quiet, words));
         };
         if sessions.threads.is_empty() {
             page.remark(&format!(
@@ -78,12 +77,8 @@ impl View for Sessions {
                 folder: other_folder(last, open.as_deref()),
             };
             let is_wide = page.cells >= WIDE;
-            let beside = if is_wide {
-                from.words(MODEL, FOLDER)
-            } else {
-                String::new()
-            };
-            let line = thread_row(page, thread, &beside);
+            let beside = is_wide.then(|| from.words(MODEL, FOLDER));
+            let line = thread_row(page, thread, &beside.unwrap_or_default());
             page.item(Item::new(row, 0), line);
             if scroll.selected.is_some_and(|selected| selected.row == row) {
                 run_rows(page, row, thread, (!is_wide).then_some(from));
@@ -165,7 +160,7 @@ fn matching_threads<'s>(scene: &Scene<'s>) -> Vec<&'s RecordedThread> {
         let runs = thread.runs.iter();
         let runs = runs.flat_map(|run| [Some(run.question.as_str()), run.answer.as_deref()]);
         let words = std::iter::once(thread.name.as_deref()).chain(runs);
-        words.flatten().collect::<Vec<_>>().join(" ")
+        text::join(words.flatten(), " ")
     });
     // those of the open folder come first while nothing is searched for
     if scene.typed.is_empty() {
@@ -191,10 +186,7 @@ fn other_folder<'r>(run: Option<&'r RunSummary>, open: Option<&str>) -> Option<&
 /// Returns the generator of a run, where it is not the one that is loaded.
 fn other_model<'r>(run: Option<&'r RunSummary>, scene: &Scene<'_>) -> Option<&'r str> {
     let model = run?.generator.as_deref()?;
-    let loaded = match scene.state.models.get(&ModelRole::Generator) {
-        Some(Model::Ready { card, .. }) => Some(card.file.as_str()),
-        Some(Model::Loading { .. }) | None => None,
-    };
+    let loaded = scene.state.generator().map(|card| card.file.as_str());
     (Some(model) != loaded).then(|| model.strip_suffix(".gguf").unwrap_or(model))
 }
 
@@ -208,15 +200,13 @@ struct Elsewhere<'r> {
 impl Elsewhere<'_> {
     /// Returns the words for both, in as many cells each; a folder is recognised by its end.
     fn words(self, model: usize, folder: usize) -> String {
-        let with = self
-            .model
-            .map(|name| format!("with {}", text::clip(name, model)));
+        let with = self.model.map(|name| text::clip(name, model));
+        let with = with.map(|name| format!("with {name}"));
         let within = self.folder.map(|name| {
             let name = text::one_line(name);
             format!("in {}", text::clip_start(&name, folder))
         });
-        let words: Vec<String> = [with, within].into_iter().flatten().collect();
-        words.join(" ")
+        text::join([with, within].into_iter().flatten(), " ")
     }
 }
 
@@ -250,7 +240,7 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread, beside: &str) -> Line<'s
     let room = page.cells.saturating_sub(before_title(page.cells) + 2);
     let gap = if beside.is_empty() { "" } else { "  " };
     let room = room.saturating_sub(text::width(beside) + gap.len());
-    let title = text::clip(thread.title(), room).into_owned();
+    let title = text::clip(thread.title(), room);
 
     Line::from(vec![
         page.span(Tone::Quiet, format!("  {started}  ")),
@@ -264,32 +254,27 @@ fn thread_row(page: &Page<'_>, thread: &RecordedThread, beside: &str) -> Line<'s
 /// Writes the runs of the selected thread, each with its answer; of a thread that is a single
 /// question, the answer.
 fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, from: Option<Elsewhere<'_>>) {
+    let indent = before_title(page.cells);
+    let room = page.cells.saturating_sub(indent + 2);
     if let ([run], None) = (thread.runs.as_slice(), &thread.name) {
         let item = Item::new(row, 0);
-        let room = page.cells.saturating_sub(before_title(page.cells) + 2);
-        let answer = text::clip(answer(run), room).into_owned();
-        let indent = Span::raw(" ".repeat(before_title(page.cells)));
-        page.item(
-            item,
-            Line::from(vec![indent, page.span(Tone::Quiet, answer)]),
-        );
+        let answer = page.span(Tone::Quiet, text::clip(answer(run), room));
+        page.item(item, vec![Span::raw(" ".repeat(indent)), answer]);
         elsewhere_rows(page, item, from);
         return;
     }
 
     for (at, run) in thread.runs.iter().enumerate() {
-        let item = Item::new(row, at + 1);
-        let room = page.cells.saturating_sub(before_title(page.cells) + 2);
-        let question = text::clip(&run.question, room).into_owned();
+        let question = text::clip(&run.question, room);
         let rest = room.saturating_sub(text::width(&question) + 2);
-        let answer = text::clip(answer(run), rest).into_owned();
-        let line = Line::from(vec![
-            Span::raw(" ".repeat(before_title(page.cells) - 2)),
+        let answer = text::clip(answer(run), rest);
+        let line = vec![
+            Span::raw(" ".repeat(indent - 2)),
             page.span(Tone::Quiet, "└ "),
             page.span(Tone::Text, question),
             page.span(Tone::Quiet, format!("  {answer}")),
-        ]);
-        page.item(item, line);
+        ];
+        page.item(Item::new(row, at + 1), line);
     }
     let part = thread.runs.len();
     elsewhere_rows(page, Item::new(row, part), from);

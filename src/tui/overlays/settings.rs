@@ -42,10 +42,8 @@ impl View for Settings {
     fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
         let setting = selection(scroll)?;
         let value = setting.text(&scene.ui.next_run.config());
-        Some(Copied::new(
-            "the setting",
-            format!("{} = {value}", setting.key),
-        ))
+        let words = format!("{} = {value}", setting.key);
+        Some(Copied::new("the setting", words))
     }
 
     fn contexts(&self) -> &'static [Context] {
@@ -90,11 +88,8 @@ fn change(scene: &Scene<'_>, setting: &Setting, by: isize) -> Request {
         && !is_read_by_next_index(setting)
     {
         let file = scene.options.paths.config_file();
-        return Request::Refuse(format!(
-            "{} is read {when}: set it in {}",
-            setting.key,
-            file.display()
-        ));
+        let file = file.display();
+        return Request::Refuse(format!("{} is read {when}: set it in {file}", setting.key));
     }
 
     let current = setting.text(&scene.ui.next_run.config());
@@ -103,11 +98,8 @@ fn change(scene: &Scene<'_>, setting: &Setting, by: isize) -> Request {
         return Request::Type(Purpose::Setting(setting.key.to_owned()), current);
     }
 
-    let at = choices
-        .iter()
-        .position(|choice| *choice == current)
-        .unwrap_or(0);
-    let next = (at + choices.len()).saturating_add_signed(by) % choices.len();
+    let at = choices.iter().position(|choice| *choice == current);
+    let next = (at.unwrap_or(0) + choices.len()).saturating_add_signed(by) % choices.len();
     Request::Set {
         key: setting.key,
         value: choices[next].clone(),
@@ -121,22 +113,12 @@ fn is_read_by_next_index(setting: &Setting) -> bool {
 
 /// The names that a setting may take; empty when it is not a choice.
 fn choices(scene: &Scene<'_>, setting: &Setting) -> Vec<String> {
+    let next = &scene.ui.next_run;
     match setting.key {
-        "preset" => scene
-            .ui
-            .next_run
-            .presets()
-            .iter()
-            .map(|preset| preset.name.clone())
-            .collect(),
         "screen.theme" => scene.ui.themes.clone(),
-        _ if setting.value(&scene.ui.next_run.settings).is_bool() => {
-            vec!["true".to_owned(), "false".to_owned()]
-        }
-        _ => setting
-            .choices
-            .iter()
-            .map(|choice| choice.name.to_owned())
+        _ if setting.value(&next.settings).is_bool() => vec!["true".to_owned(), "false".to_owned()],
+        _ => explained_choices(scene, setting)
+            .map(|(name, _)| name)
             .collect(),
     }
 }
@@ -196,17 +178,15 @@ fn setting_rows(page: &mut Page<'_>, scroll: &Scroll, row: usize, setting: &Sett
 }
 
 /// Returns the choices of a setting that explain themselves, each with its sentence.
-fn explained_choices(scene: &Scene<'_>, setting: &Setting) -> Vec<(String, String)> {
-    if setting.key == "preset" {
-        let presets = scene.ui.next_run.presets().iter();
-        return presets
-            .map(|preset| (preset.name.clone(), preset.doc.clone()))
-            .collect();
-    }
+fn explained_choices(
+    scene: &Scene<'_>,
+    setting: &Setting,
+) -> impl Iterator<Item = (String, String)> {
+    let presets = scene.ui.next_run.presets().iter();
+    let presets = presets.filter(|_| setting.key == "preset");
+    let presets = presets.map(|preset| (preset.name.clone(), preset.doc.clone()));
     let choices = setting.choices.iter();
-    choices
-        .map(|choice| (choice.name.to_owned(), choice.doc()))
-        .collect()
+    presets.chain(choices.map(|choice| (choice.name.to_owned(), choice.doc())))
 }
 
 fn setting_row(page: &Page<'_>, setting: &Setting, value: &str) -> Line<'static> {
@@ -232,24 +212,20 @@ fn setting_row(page: &Page<'_>, setting: &Setting, value: &str) -> Line<'static>
     } else if let Some(when) = setting.read_later() {
         more.push_str(&format!("   read {when}"));
     }
-    let names: Vec<&str> = setting.choices.iter().map(|choice| choice.name).collect();
-    if !names.is_empty() {
-        more.push_str(&format!("   {}", names.join(" | ")));
+    if !setting.choices.is_empty() {
+        let names = text::join(setting.choices.iter().map(|choice| choice.name), " | ");
+        more.push_str(&format!("   {names}"));
     }
 
-    let widest = SETTINGS
-        .iter()
-        .map(|setting| text::width(setting.key))
-        .max();
-    let names = widest
-        .unwrap_or(0)
-        .min(page.cells.saturating_sub(MARGINS + MIN_VALUE));
+    let widths = SETTINGS.iter().map(|setting| text::width(setting.key));
+    let most = page.cells.saturating_sub(MARGINS + MIN_VALUE);
+    let names = widths.max().unwrap_or(0).min(most);
     let room = page
         .cells
         .saturating_sub(names + MARGINS + text::width(sign));
     let value = shown_value(setting, value);
-    let value = text::clip(if value.is_empty() { "\"\"" } else { value }, room).into_owned();
-    let more = text::clip(&more, room.saturating_sub(text::width(&value))).into_owned();
+    let value = text::clip(if value.is_empty() { "\"\"" } else { value }, room);
+    let more = text::clip(&more, room.saturating_sub(text::width(&value)));
     Line::from(vec![
         Span::raw("  "),
         page.span(Tone::Text, text::left(setting.key, names)),
@@ -307,13 +283,12 @@ pub fn changed_settings(scene: &Scene<'_>) -> Vec<&'static str> {
         let is_changed = overrides.iter().any(|(key, _)| key == setting.key);
         is_changed || setting.text(&next) != setting.text(&unset)
     };
-    SETTINGS
-        .iter()
-        .filter(|setting| {
-            !setting.is_read_by(SettingReader::Screen) && setting.read_later().is_none()
-        })
+    let is_of_run = |setting: &&Setting| {
+        !setting.is_read_by(SettingReader::Screen) && setting.read_later().is_none()
+    };
+    let settings = SETTINGS.iter().filter(is_of_run).filter(is_set);
+    settings
         .filter(|setting| setting.text(&next) != setting.text(before))
-        .filter(is_set)
         .map(|setting| setting.key)
         .collect()
 }

@@ -126,11 +126,7 @@ impl View for Source {
 
         let statement = &self.passage.statement;
         let is_beside = !statement.is_empty() && page.cells > MIN_DOCUMENT + STATEMENT;
-        let column = if is_beside {
-            page.cells - STATEMENT
-        } else {
-            page.cells
-        };
+        let column = page.cells - if is_beside { STATEMENT } else { 0 };
         if !statement.is_empty() && !is_beside {
             self.statement_head(page);
         }
@@ -215,12 +211,9 @@ impl View for Source {
     }
 
     fn copy(&self, _scene: &Scene<'_>, _scroll: &Scroll) -> Option<Copied> {
-        let document = self.document.as_ref()?;
-        let lines: Vec<&str> = passage_lines(document).collect();
-        Some(Copied::new(
-            format!("the cited lines of {}", self.location()),
-            lines.join("\n"),
-        ))
+        let lines = text::join(passage_lines(self.document.as_ref()?), "\n");
+        let name = format!("the cited lines of {}", self.location());
+        Some(Copied::new(name, lines))
     }
 
     fn receive(&mut self, event: &Event, state: &State) -> Reaction {
@@ -288,11 +281,8 @@ impl Source {
         }
 
         let line = self.line_in_view.unwrap_or(self.passage.first_line);
-        let before = document
-            .places
-            .iter()
-            .rev()
-            .find(|place| place.line <= line);
+        let mut places = document.places.iter().rev();
+        let before = places.find(|place| place.line <= line);
         let page = before.map(|from| &from.place).filter(|place| {
             is_pdf(document) && place.unit == PlaceUnit::Page && place.member.is_none()
         });
@@ -308,29 +298,22 @@ impl Source {
     /// Returns the rows of the statement, with the words that the passage has, too.
     fn statement_lines(&self, page: &Page<'_>, cells: usize) -> Vec<Line<'static>> {
         let statement = &self.passage.statement;
-        let document = self.document.iter();
-        let passage: String = document
-            .flat_map(passage_lines)
-            .collect::<Vec<_>>()
-            .join(" ");
+        let passage = text::join(self.document.iter().flat_map(passage_lines), " ");
         let mut shared = text::content_words(statement);
         shared.retain(|word| !text::matches(&passage, word).is_empty());
 
         let head = Line::from(page.span(Tone::Quiet, "the answer says"));
-        let rows = text::wrap(statement, cells).into_iter().map(|range| {
-            let row = &statement[range];
-            page.scene.highlight_words(row, Tone::Text, &shared)
-        });
+        let rows = text::rows(statement, cells);
+        let rows = rows.map(|row| page.scene.highlight_words(row, Tone::Text, &shared));
         std::iter::once(head).chain(rows).collect()
     }
 
     /// Writes the statement above the document, where it stays in sight.
     fn statement_head(&self, page: &mut Page<'_>) {
         let start = page.content.rows.len();
-        for line in self.statement_lines(page, page.cells.saturating_sub(4)) {
-            let mut row = Line::from("  ");
-            row.spans.extend(line.spans);
-            page.line(row);
+        for mut line in self.statement_lines(page, page.cells.saturating_sub(4)) {
+            line.spans.insert(0, "  ".into());
+            page.line(line);
         }
         page.gap();
         let end = page.content.rows.len();
@@ -369,9 +352,8 @@ fn shown_number(document: &Document, line: u32) -> Option<u32> {
 /// Returns the caption of the place that begins at a line.
 fn caption(document: &Document, line: u32) -> Option<String> {
     let places = &document.places;
-    let at = places
-        .binary_search_by_key(&line, |place| place.line)
-        .ok()?;
+    let at = places.binary_search_by_key(&line, |place| place.line);
+    let at = at.ok()?;
     let before = at.checked_sub(1).map(|before| &places[before].place);
     words::place_caption(&places[at].place, before)
 }
@@ -424,10 +406,8 @@ impl Gutter {
 
     fn left_out(&self, bytes: usize, page: &mut Page<'_>) {
         if bytes > 0 {
-            let words = format!(
-                "  {:>1$} │ … {bytes} more bytes in this line",
-                "", self.digits
-            );
+            let digits = " ".repeat(self.digits);
+            let words = format!("  {digits} │ … {bytes} more bytes in this line");
             page.line(page.span(Tone::Quiet, words));
         }
     }
@@ -441,23 +421,25 @@ fn remark(view: &Source, scene: &Scene<'_>) -> Option<(Tone, String)> {
         "The run did not record this passage"
     };
 
-    match &view.origin {
-        Origin::Waiting => Some((
-            Tone::Quiet,
-            format!(
-                "{recorded}; the document is being read …{}",
-                scene.elapsed_words()
-            ),
-        )),
-        Origin::Recorded(reason) => Some((Tone::Quiet, format!("{recorded}; {reason}."))),
-        Origin::Failed(reason) => Some((Tone::Warning, format!("! {recorded}. {reason}"))),
+    let (tone, words) = match &view.origin {
+        Origin::Waiting => {
+            let elapsed = scene.elapsed_words();
+            (
+                Tone::Quiet,
+                format!("{recorded}; the document is being read …{elapsed}"),
+            )
+        }
+        Origin::Recorded(reason) => (Tone::Quiet, format!("{recorded}; {reason}.")),
+        Origin::Failed(reason) => (Tone::Warning, format!("! {recorded}. {reason}")),
         Origin::Document if view.document.as_ref()?.changed => {
             let update = scene.keys_behind(Action::Reindex);
-            let words = format!(
-                "! The file may have changed since this run read it. {update} updates the index."
-            );
-            Some((Tone::Warning, words))
+            let changed = "! The file may have changed since this run read it.";
+            (
+                Tone::Warning,
+                format!("{changed} {update} updates the index."),
+            )
         }
-        Origin::Document => None,
-    }
+        Origin::Document => return None,
+    };
+    Some((tone, words))
 }

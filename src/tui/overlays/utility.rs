@@ -38,6 +38,10 @@ const ANSWER_TOKENS: f64 = 32.0;
 /// Tokens of a comparison of two answers that no other one shares.
 const COMPARISON_TOKENS: f64 = 40.0;
 
+/// The meaning of the two numbers of a chunk.
+const LEGEND: &str = "alone: belief with this chunk only minus belief without documents; negative: it misled the model. left out: change of \
+     belief when this chunk is removed.";
+
 /// The utility of a run's context (ΔSePer).
 pub struct Utility;
 
@@ -49,8 +53,7 @@ impl View for Utility {
     fn write(&self, page: &mut Page<'_>, scroll: &Scroll) {
         let scene = page.scene;
         let Some(run) = scene.run else {
-            page.remark("Nothing has been asked yet.");
-            return;
+            return page.remark("Nothing has been asked yet.");
         };
 
         let is_measuring = scene.ui.work.measuring.as_ref() == Some(&run.id);
@@ -101,10 +104,8 @@ impl View for Utility {
                 hit.label, hit.alone, hit.left_out
             )
         });
-        let lines: Vec<String> = std::iter::once(format!("utility {:+.3}", utility.delta))
-            .chain(hits)
-            .collect();
-        Copied::lines("the context utility", &lines)
+        let whole = format!("utility {:+.3}", utility.delta);
+        Copied::lines("the context utility", std::iter::once(whole).chain(hits))
     }
 
     fn contexts(&self) -> &'static [Context] {
@@ -170,18 +171,12 @@ fn seconds(scene: &Scene<'_>, run: &Run, samples: u32) -> Option<f64> {
 
     // each chunk is read with all, alone, and in all contexts without another one
     let tokens: u32 = hits.iter().map(|hit| hit.chunk.tokens).sum();
-    let times = if config.utility.per_chunk {
-        hits.len() + 1
-    } else {
-        1
-    };
+    let is_per_chunk = config.utility.per_chunk;
+    let times = 1 + if is_per_chunk { hits.len() } else { 0 };
     let read = f64::from(tokens) * times as f64;
     let is_judged = matches!(config.judge.model, JudgeModel::Auto | JudgeModel::Generator);
-    let compared = if is_judged {
-        samples * (samples + 1.0) * contexts
-    } else {
-        0.0
-    };
+    let pairs = samples * (samples + 1.0) * contexts;
+    let compared = if is_judged { pairs } else { 0.0 };
     let written = contexts * ANSWER_TOKENS * (samples + 1.0).sqrt();
     Some((read + compared * COMPARISON_TOKENS) / reading + written / writing)
 }
@@ -212,7 +207,7 @@ fn offer_rows(page: &mut Page<'_>, offers: &[(u32, f64)]) {
             page.span(Tone::Strong, text::left(&format!("  {time}"), INDENT + 4)),
             page.span(Tone::Text, format!("{samples} answers for each context")),
         ];
-        page.item(Item::new(at, 0), Line::from(line));
+        page.item(Item::new(at, 0), line);
     }
 }
 
@@ -253,14 +248,12 @@ impl Figures<'_> {
     fn summary_rows(&self, page: &mut Page<'_>) {
         let utility = self.utility;
         let reference = utility.references.join(" | ");
-        let reference = text::clip(&reference, page.cells.saturating_sub(INDENT)).into_owned();
-        page.item(
-            REFERENCE,
-            Line::from(vec![
-                page.span(Tone::Quiet, text::left("  reference", INDENT)),
-                page.span(Tone::Strong, reference),
-            ]),
-        );
+        let reference = text::clip(&reference, page.cells.saturating_sub(INDENT));
+        let line = vec![
+            page.span(Tone::Quiet, text::left("  reference", INDENT)),
+            page.span(Tone::Strong, reference),
+        ];
+        page.item(REFERENCE, line);
         let indent = " ".repeat(INDENT);
         let whose = if utility.own_answer {
             "the model's own answer; press enter to type a reference answer"
@@ -277,10 +270,9 @@ impl Figures<'_> {
         let room = page.cells.saturating_sub(INDENT + 7);
         page.text_behind(name, Tone::Quiet, form(utility.form), room);
         if let [without, with, ..] = utility.beliefs.as_slice() {
+            let [without, with] = [without, with].map(|belief| belief.seper(utility.form));
             let words = format!(
-                "belief in the answer: {:.2} without documents, {:.2} with them",
-                without.seper(utility.form),
-                with.seper(utility.form)
+                "belief in the answer: {without:.2} without documents, {with:.2} with them"
             );
             page.text(Tone::Quiet, &indent, &words);
         }
@@ -296,22 +288,16 @@ impl Figures<'_> {
             for hit in &self.utility.hits {
                 page.line(self.chunk_row(page, hit));
             }
-            page.text(
-                Tone::Quiet,
-                "  ",
-                "alone: belief with this chunk only minus belief without documents; negative: it misled the model. left out: change of \
-                 belief when this chunk is removed.",
-            );
+            page.text(Tone::Quiet, "  ", LEGEND);
         }
 
         page.gap();
     }
 
     fn chunk_row(&self, page: &Page<'_>, hit: &HitUtility) -> Line<'static> {
-        let location = self
-            .run
-            .hit(hit.chunk)
-            .map_or(String::new(), |hit| words::chunk_location(&hit.chunk));
+        let known = self.run.hit(hit.chunk);
+        let location = known.map(|hit| words::chunk_location(&hit.chunk));
+        let location = location.unwrap_or_default();
         let room = location_cells(page.cells);
         let location = text::left(&text::clip_start(&location, room), room);
 
@@ -346,12 +332,7 @@ impl Figures<'_> {
         let name = if belief.chunks.is_empty() {
             "no documents".to_owned()
         } else {
-            let labels: Vec<String> = belief
-                .chunks
-                .iter()
-                .map(|chunk| self.label(*chunk))
-                .collect();
-            labels.join(" ")
+            text::join(belief.chunks.iter().map(|chunk| self.label(*chunk)), " ")
         };
         let name = format!("    {}", text::left(&name, 24));
         let seper = belief.seper(self.utility.form);
@@ -369,17 +350,10 @@ impl Figures<'_> {
 
     fn label(&self, chunk: u64) -> String {
         let of_hit = self.utility.hits.iter().find(|hit| hit.chunk == chunk);
-        let of_lookup = || {
-            self.run
-                .lookups
-                .iter()
-                .rev()
-                .find_map(|lookup| lookup.label(chunk))
-        };
-        of_hit
-            .map(|hit| hit.label)
-            .or_else(of_lookup)
-            .map_or("[?]".to_owned(), |label| format!("[{label}]"))
+        let mut lookups = self.run.lookups.iter().rev();
+        let label = of_hit.map(|hit| hit.label);
+        let label = label.or_else(|| lookups.find_map(|lookup| lookup.label(chunk)));
+        label.map_or("[?]".to_owned(), |label| format!("[{label}]"))
     }
 }
 
@@ -447,13 +421,11 @@ fn sample_rows(page: &mut Page<'_>, item: Item, belief: &Belief) {
                 "  weight {:.2}, entailment {:.2}",
                 sample.weight, sample.entailment
             );
-            page.item(
-                item,
-                Line::from(vec![
-                    page.span(Tone::Text, format!("        {times} × \"{text}\"")),
-                    page.span(Tone::Quiet, figures),
-                ]),
-            );
+            let line = vec![
+                page.span(Tone::Text, format!("        {times} × \"{text}\"")),
+                page.span(Tone::Quiet, figures),
+            ];
+            page.item(item, line);
         }
     }
 }
@@ -466,10 +438,8 @@ fn weight(cluster: &[&BeliefSample]) -> f32 {
 fn distinct<'a>(cluster: &[&'a BeliefSample]) -> Vec<(&'a BeliefSample, usize)> {
     let mut distinct: Vec<(&BeliefSample, usize)> = Vec::new();
     for sample in cluster.iter().copied() {
-        match distinct
-            .iter_mut()
-            .find(|(known, _)| known.text == sample.text)
-        {
+        let mut known = distinct.iter_mut();
+        match known.find(|(known, _)| known.text == sample.text) {
             Some((_, times)) => *times += 1,
             None => distinct.push((sample, 1)),
         }

@@ -77,8 +77,7 @@ impl View for Variants {
             let run = variant.run.as_ref()?;
             Some(format!("{}: {}", variant.name, answer(run)))
         };
-        let lines: Vec<String> = variants.all.iter().filter_map(line).collect();
-        Copied::lines("the answers", &lines)
+        Copied::lines("the answers", variants.all.iter().filter_map(line))
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
@@ -183,14 +182,11 @@ fn variant_row(page: &Page<'_>, variant: &Variant, own: &Run, columns: Columns) 
             } else {
                 (Tone::Warning, " ≠ ")
             };
+            let kind = run.verdict.as_ref().map(|verdict| verdict.kind);
+            let name = verdict(variant).unwrap_or_default();
             let verdict = match columns.verdict {
-                0 => run.verdict.as_ref().map_or_else(String::new, |verdict| {
-                    format!("{} ", verdict_sign(verdict.kind))
-                }),
-                cells => format!(
-                    "{}  ",
-                    text::left(&verdict(variant).unwrap_or_default(), cells)
-                ),
+                0 => kind.map_or_else(String::new, |kind| format!("{} ", verdict_sign(kind))),
+                cells => format!("{}  ", text::left(&name, cells)),
             };
             (tone, sign, format!("{verdict}{}", answer(run)))
         }
@@ -209,7 +205,7 @@ fn variant_row(page: &Page<'_>, variant: &Variant, own: &Run, columns: Columns) 
 fn settings_words(variant: &Variant) -> String {
     let settings = variant.settings.iter();
     let settings = settings.map(|(key, value)| format!("{key}={value}"));
-    let words = settings.collect::<Vec<String>>().join(" ");
+    let words = text::join(settings, " ");
     // one that was typed is named by them
     if words == variant.name {
         String::new()
@@ -227,14 +223,15 @@ fn is_same(run: &Run, own: &Run) -> bool {
 
 /// Returns how many variants have the answer of the run.
 fn agreement(variants: &Tried) -> String {
-    let finished = variants
-        .all
-        .iter()
-        .filter_map(|variant| variant.run.as_ref());
-    let finished: Vec<&Run> = finished.collect();
-    let same = finished.iter().filter(|run| is_same(run, &variants.run));
+    let finished = || {
+        variants
+            .all
+            .iter()
+            .filter_map(|variant| variant.run.as_ref())
+    };
+    let same = finished().filter(|run| is_same(run, &variants.run));
     let same = same.count();
-    match finished.len() {
+    match finished().count() {
         all if same == all && all > 1 => format!("the same answer in all {all}"),
         all => format!("the same answer in {same} of {all}"),
     }

@@ -32,8 +32,7 @@ impl View for Answer {
             question_rows(page, question);
             page.gap();
             let waits = format!("{}{}", ready::waiting_for(scene), scene.elapsed_words());
-            page.text(Tone::Quiet, INDENT, &waits);
-            return;
+            return page.text(Tone::Quiet, INDENT, &waits);
         }
         let Some(run) = scene.run else {
             return ready::rows(page);
@@ -51,7 +50,11 @@ impl View for Answer {
         let written = sentences::rows(page, run);
         match &run.outcome {
             Some(outcome) => {
-                whole_rows(page, run);
+                // an answer may have no sentences
+                let whole = run.text.trim();
+                if run.steps.is_empty() && !whole.is_empty() {
+                    page.text(Tone::Text, INDENT, whole);
+                }
                 page.content.wanted = written.start..page.content.rows.len();
                 outcome_rows(page, run, outcome);
                 changed_rows(page, run);
@@ -75,21 +78,18 @@ impl View for Answer {
             return String::new();
         };
         let number = format!("run {} of {runs}", scene.run_number(run));
+
         // the same question asked again is the same turn
         let thread = scene.state.thread(run.thread());
-        let mut turns = 0;
-        let mut turn = 0;
-        for (at, known) in thread.iter().enumerate() {
-            let is_repeated = at > 0 && thread[at - 1].question == known.question;
-            turns += usize::from(!is_repeated);
-            if known.id == run.id {
-                turn = turns;
-            }
-        }
-        match turns {
+        let turns: Vec<&[&Run]> = thread
+            .chunk_by(|one, next| one.question == next.question)
+            .collect();
+        let is_shown = |turn: &&[&Run]| turn.iter().any(|known| known.id == run.id);
+        let turn = turns.iter().position(is_shown).map_or(0, |at| at + 1);
+        match turns.len() {
             1 => number,
-            _ if turns == runs => format!("turn {turn} of {turns}"),
-            _ => format!("turn {turn} of {turns}, {number}"),
+            all if all == runs => format!("turn {turn} of {all}"),
+            all => format!("turn {turn} of {all}, {number}"),
         }
     }
 
@@ -237,14 +237,6 @@ fn follow_up_rows(page: &mut Page<'_>, run: &Run) {
     page.text(Tone::Quiet, INDENT, &format!("{words}{edits}"));
 }
 
-/// The text of an answer that has no sentences.
-fn whole_rows(page: &mut Page<'_>, run: &Run) {
-    let whole = run.text.trim();
-    if run.steps.is_empty() && !whole.is_empty() {
-        page.text(Tone::Text, INDENT, whole);
-    }
-}
-
 /// The short answer, where it is not the whole text, and the verdict: they stay in sight.
 fn foot_rows(page: &mut Page<'_>, run: &Run) {
     let answer = run.short_answer();
@@ -255,7 +247,9 @@ fn foot_rows(page: &mut Page<'_>, run: &Run) {
     page.gap();
     let mut start = page.content.rows.len();
     if let Some(answer) = answer {
-        answer_rows(page, answer);
+        let name = page.span(Tone::Quiet, format!("{INDENT}answer  "));
+        let room = page.cells.saturating_sub(name.width());
+        page.text_behind(vec![name], Tone::Strong, answer, room);
     }
     let verdict = page.content.rows.len();
     // a long answer would leave no room for the verdict
@@ -264,12 +258,6 @@ fn foot_rows(page: &mut Page<'_>, run: &Run) {
     }
     verdict_rows(page, run);
     page.content.foot = page.content.rows.len() - start;
-}
-
-fn answer_rows(page: &mut Page<'_>, answer: &str) {
-    let name = page.span(Tone::Quiet, format!("{INDENT}answer  "));
-    let room = page.cells.saturating_sub(name.width());
-    page.text_behind(vec![name], Tone::Strong, answer, room);
 }
 
 /// Says whether the answer can be trusted, why, and what to press next.
@@ -346,11 +334,8 @@ fn outcome_rows(page: &mut Page<'_>, run: &Run, outcome: &Outcome) {
             page.gap();
             page.text_with_sign(Tone::Bad, &format!("{INDENT}{LOST} "), &error);
             if let Some(advice) = &problem.advice {
-                page.text(
-                    Tone::Text,
-                    &format!("{INDENT}  "),
-                    &text::many_lines(advice),
-                );
+                let indent = format!("{INDENT}  ");
+                page.text(Tone::Text, &indent, &text::many_lines(advice));
             }
         }
     }
@@ -361,28 +346,24 @@ fn without_documents_row(page: &mut Page<'_>, run: &Run) {
     let sign = |action| page.scene.keys_from_here(action);
     let again = sign(Action::Again);
     let now = page.scene.state.corpus.as_ref();
-    let is_indexed = run.corpus.as_ref().is_some_and(CorpusCard::is_indexed);
+    let corpus = run.corpus.as_ref();
 
     let words = if run.is_by_words_alone() {
-        let read = run.corpus.as_ref().map_or(0, |corpus| corpus.documents);
+        let read = corpus.map_or(0, |corpus| corpus.documents);
         let files = text::quantity(read, "file");
-        if now.is_some_and(|now| !now.words_only) {
-            format!(
-                "found by words alone in {files}: the vectors are ready now, {again} asks again"
-            )
+        let rest = if now.is_some_and(|now| !now.words_only) {
+            format!("{files}: the vectors are ready now, {again} asks again")
         } else if now.is_some_and(|now| now.documents > read) {
-            format!(
-                "found by words alone in {files}: more have been read since, {again} asks again"
-            )
+            format!("{files}: more have been read since, {again} asks again")
         } else if page.scene.state.is_index_stopped() {
-            let update = sign(Action::Reindex);
-            format!("found by words alone in {files}: {update} continues the index")
+            format!("{files}: {} continues the index", sign(Action::Reindex))
         } else {
-            format!("found by words alone in the {files} read so far, without vectors yet")
-        }
+            format!("the {files} read so far, without vectors yet")
+        };
+        format!("found by words alone in {rest}")
     } else if !run.lacks_documents() {
         return;
-    } else if is_indexed {
+    } else if corpus.is_some_and(CorpusCard::is_indexed) {
         let shows = sign(Action::IndexReport);
         format!("without documents: nothing in this folder can be read, {shows} says why")
     } else if now.is_some_and(|now| now.chunks > 0) {
@@ -390,7 +371,6 @@ fn without_documents_row(page: &mut Page<'_>, run: &Run) {
     } else {
         format!("without documents: the folder was not indexed yet, {again} asks again")
     };
-
     page.text(Tone::Warning, INDENT, &words);
     page.gap();
 }

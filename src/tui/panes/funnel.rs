@@ -20,29 +20,21 @@ pub(super) fn lines(scene: &Scene<'_>, lookup: &Lookup, cells: usize) -> Vec<Lin
 
     let mut steps = vec![format!("{} found", lookup.found)];
     let stages_of = |is_merged: bool| {
-        let stages = funnel
-            .stages()
-            .filter(move |narrowed| (narrowed.stage == Stage::Merged) == is_merged);
+        let is_shown = move |of: &Narrowed| (of.stage == Stage::Merged) == is_merged;
+        let stages = funnel.stages().filter(is_shown);
         stages.map(|narrowed| stage_words(lookup, narrowed))
     };
 
     steps.extend(stages_of(false));
-    steps.extend(
-        funnel
-            .reranked_texts()
-            .map(|texts| format!("{texts} reranked")),
-    );
+    let reranked = funnel.reranked_texts();
+    steps.extend(reranked.map(|texts| format!("{texts} reranked")));
     steps.extend(stages_of(true));
-    steps.extend(
-        lookup
-            .context
-            .as_ref()
-            .map(|context| format!("{} used", context.chunks.len())),
-    );
+    let context = lookup.context.as_ref();
+    steps.extend(context.map(|context| format!("{} used", context.chunks.len())));
 
     let line = steps.join(" → ");
-    let rows = text::wrap(&line, cells.saturating_sub(2)).into_iter();
-    rows.map(|row| Line::from(scene.span(Tone::Quiet, format!(" {}", &line[row]))))
+    text::rows(&line, cells.saturating_sub(2))
+        .map(|row| Line::from(scene.span(Tone::Quiet, format!(" {row}"))))
         .collect()
 }
 
@@ -85,11 +77,8 @@ pub(super) fn stage_rows(lookup: &Lookup, chunk: u64) -> Vec<String> {
         // The columns of the hit have its rank, the row above its grades, the row below its loss.
         let is_shown = matches!(mark, Mark::Hit { .. } | Mark::Graded { .. }) || mark.is_loss();
         if !is_shown {
-            rows.push(format!(
-                "{}: {}",
-                words::mark_stage(&mark),
-                words::mark(&mark, chunk, lookup)
-            ));
+            let stage = words::mark_stage(&mark);
+            rows.push(format!("{stage}: {}", words::mark(&mark, chunk, lookup)));
         }
     }
     rows
@@ -117,7 +106,7 @@ pub(super) fn rewriting_row(
     let room = cells.saturating_sub(width);
     Line::from(vec![
         scene.span(Tone::Quiet, label),
-        scene.span(Tone::Text, text::clip(&rewritten.text, room).into_owned()),
+        scene.span(Tone::Text, text::clip(&rewritten.text, room)),
         scene.span(Tone::Quiet, similarity),
         scene.span(Tone::Warning, used),
     ])

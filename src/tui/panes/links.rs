@@ -127,10 +127,8 @@ fn linked_rows(page: &mut Page<'_>, run: &Run) {
         label.map_or_else(String::new, |label| format!("[{label}] "))
     };
     // the labels are a column of their own, beside the chosen chunk too
-    let labels = chunks
-        .iter()
-        .map(|(_, chunk)| text::width(&label_of(chunk)));
-    let labels = labels.max().unwrap_or(0);
+    let labels = chunks.iter().map(|(_, chunk)| label_of(chunk));
+    let labels = labels.map(|label| text::width(&label)).max().unwrap_or(0);
     for (before, chunk) in &chunks {
         let label = text::left(&label_of(chunk), labels);
         linked_row(page, run, document, chunk, [before, &label]);
@@ -144,26 +142,20 @@ fn linked_rows(page: &mut Page<'_>, run: &Run) {
 /// The lookup and the chunk to show: the one selected in Retrieval, else the first chunk of the
 /// context that has links.
 fn shown_chunk<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<(&'a Lookup, u64)> {
-    let selected = scene
-        .ui
-        .scroll(Pane::Retrieval)
-        .selected
-        .filter(|item| item.part > 0);
-    if let Some(item) = selected {
+    let selected = scene.ui.scroll(Pane::Retrieval).selected;
+    if let Some(item) = selected.filter(|item| item.part > 0) {
         let lookup = run.lookups.get(item.row)?;
         let hit = lookup.hits().get(item.part - 1)?;
         return Some((lookup, first_part(&hit.chunk)));
     }
 
-    let lookup = run
-        .lookups
-        .iter()
-        .rev()
-        .find(|lookup| !lookup.funnel.links.is_empty())?;
+    let mut lookups = run.lookups.iter().rev();
+    let lookup = lookups.find(|lookup| !lookup.funnel.links.is_empty())?;
     let used = lookup
         .hits()
         .iter()
-        .filter(|hit| lookup.label(hit.chunk.id).is_some())
+        .filter(|hit| lookup.label(hit.chunk.id).is_some());
+    let used = used
         .map(|hit| first_part(&hit.chunk))
         .find(|chunk| lookup.funnel.links_of(*chunk).is_some());
     let chunk = match used {
@@ -192,7 +184,7 @@ fn linked_row(
     let mut line = Line::from(page.span(Tone::Strong, before));
     line.push_span(page.span(Tone::Citation, label));
     let indent = line.width();
-    let location = text::clip_start(&location, page.cells.saturating_sub(indent)).into_owned();
+    let location = text::clip_start(&location, page.cells.saturating_sub(indent));
     line.push_span(page.span(Tone::Text, location));
 
     let words = text_of(run, chunk.chunk).unwrap_or_default();
@@ -209,12 +201,9 @@ fn linked_row(
 
 /// The text of a chunk, from a hit or from a merged text that holds it, in one line.
 fn text_of(run: &Run, chunk: u64) -> Option<String> {
-    let words = run
-        .lookups
-        .iter()
-        .flat_map(Lookup::hits)
-        .find_map(|hit| text_within(&hit.chunk, chunk))?;
-    Some(words.split_whitespace().collect::<Vec<_>>().join(" "))
+    let mut hits = run.lookups.iter().flat_map(Lookup::hits);
+    let words = hits.find_map(|hit| text_within(&hit.chunk, chunk))?;
+    Some(text::join(words.split_whitespace(), " "))
 }
 
 /// The text of a chunk within a text that may be merged of several.
@@ -235,11 +224,11 @@ fn matrix_rows(page: &mut Page<'_>, document: &DocumentLinks, chosen: usize) {
         .saturating_sub(room / 2)
         .min(document.chunks.len().saturating_sub(room));
     let shown = first..(first + room).min(document.chunks.len());
-    let strongest = document.chunks[shown.clone()]
+    let links = document.chunks[shown.clone()]
         .iter()
-        .flat_map(|linked| &linked.links)
-        .map(|link| link.weight)
-        .fold(f32::MIN_POSITIVE, f32::max);
+        .flat_map(|linked| &linked.links);
+    let weights = links.map(|link| link.weight);
+    let strongest = weights.fold(f32::MIN_POSITIVE, f32::max);
 
     let title = format!(
         " links of {}: chunks {} to {} of {}",
@@ -254,28 +243,22 @@ fn matrix_rows(page: &mut Page<'_>, document: &DocumentLinks, chosen: usize) {
         let mark = if row == chosen { "▸" } else { " " };
         let lines = text::lines(linked.lines[0], linked.lines[1]);
         let lines = format!(" {mark}{} ", text::left(&lines, GUTTER - 3));
-        let cells: String = shown
-            .clone()
-            .map(|column| {
-                if column == row {
-                    "╲╲"
-                } else {
-                    heat(weight_to(document, linked, column) / strongest)
-                }
-            })
-            .collect();
-        page.line(Line::from(vec![
+        let cell = |column: usize| match weight_to(document, linked, column) {
+            _ if column == row => "╲╲",
+            weight => heat(weight / strongest),
+        };
+        let cells: String = shown.clone().map(cell).collect();
+        page.line(vec![
             page.span(Tone::Quiet, lines),
             page.span(Tone::Bar, cells),
-        ]));
+        ]);
     }
 
     let key = format!(
         "██ {strongest:.2}, the strongest link  ▓▓ ▒▒ ░░ weaker  ·· not among the strongest of its chunk"
     );
     page.text(Tone::Quiet, " ", &key);
-    let caution = "Attention is a hint, not a cause.";
-    page.text(Tone::Quiet, " ", caution);
+    page.text(Tone::Quiet, " ", "Attention is a hint, not a cause.");
     page.gap();
 }
 
@@ -349,11 +332,8 @@ fn can_read_attention(run: &Run) -> bool {
 /// Writes the attention of each sentence to each chunk as a heat map, then what the numbers of the
 /// chunks stand for.
 fn attention_matrix(page: &mut Page<'_>, run: &Run, attended: &[(usize, &Step)]) {
-    let chunks: BTreeMap<u32, u64> = attended
-        .iter()
-        .flat_map(|(_, step)| &step.attended)
-        .map(|attended| (attended.label, attended.chunk))
-        .collect();
+    let chunks = attended.iter().flat_map(|(_, step)| &step.attended);
+    let chunks: BTreeMap<u32, u64> = chunks.map(|of| (of.label, of.chunk)).collect();
     let room = page.cells.saturating_sub(SENTENCE) / MATRIX_CELL;
     let shown: Vec<u32> = chunks.keys().copied().take(room.max(1)).collect();
 
@@ -363,9 +343,8 @@ fn attention_matrix(page: &mut Page<'_>, run: &Run, attended: &[(usize, &Step)])
     }
     page.line(page.span(Tone::Citation, head));
     for (row, step) in attended {
-        let name = format!("s{}", step.step);
-        let mut line =
-            Line::from(page.span(Tone::Strong, text::left(&format!(" {name}"), SENTENCE)));
+        let name = text::left(&format!(" s{}", step.step), SENTENCE);
+        let mut line = Line::from(page.span(Tone::Strong, name));
         for label in &shown {
             let of_chunk = step.attended.iter().find(|chunk| chunk.label == *label);
             let share = of_chunk.map_or(0.0, |chunk| chunk.share);
@@ -373,7 +352,7 @@ fn attention_matrix(page: &mut Page<'_>, run: &Run, attended: &[(usize, &Step)])
             line.push_span(page.span(Tone::Text, format!(" {share:.2}  ")));
         }
         let room = page.cells.saturating_sub(line.width());
-        line.push_span(page.span(Tone::Quiet, text::clip(&step.text, room).into_owned()));
+        line.push_span(page.span(Tone::Quiet, text::clip(&step.text, room)));
         page.item(Item::new(*row, 0), line);
         ablation_row(page, *row, step);
     }
@@ -412,9 +391,11 @@ fn ablation_row(page: &mut Page<'_>, row: usize, step: &Step) {
 }
 
 fn attention_row(page: &Page<'_>, step: &Step, digits: usize) -> Line<'static> {
-    let name = format!("s{}", step.step);
-    let mut line = Line::from(page.span(Tone::Strong, format!(" {name:<4}")));
-    line.push_span(page.span(Tone::Quiet, "← "));
+    let name = format!(" s{:<3}", step.step);
+    let mut line = Line::from(vec![
+        page.span(Tone::Strong, name),
+        page.span(Tone::Quiet, "← "),
+    ]);
     for (rank, attended) in step.attended.iter().take(CHUNKS_SHOWN).enumerate() {
         let tone = if rank == 0 { Tone::Text } else { Tone::Quiet };
         let label = text::right(&format!("[{}]", attended.label), digits + 2);

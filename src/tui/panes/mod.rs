@@ -7,8 +7,11 @@ mod funnel;
 mod sentences;
 mod answer;
 mod uncertainty;
+mod hit_columns;
 mod retrieval;
 mod links;
+mod answer_matrix;
+mod rounds;
 mod refinement;
 
 use super::page::Page;

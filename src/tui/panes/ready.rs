@@ -8,7 +8,7 @@ use crate::tui::keys::Action;
 use crate::tui::offer::{Offer, answers_for_practice, model_offer, offers};
 use crate::tui::page::Page;
 use crate::tui::pane::Pane;
-use crate::tui::state::{Entry, Model};
+use crate::tui::state::Model;
 use crate::tui::text;
 use crate::tui::theme::Tone;
 use crate::tui::view::Scene;
@@ -66,11 +66,7 @@ fn folder_rows(page: &mut Page<'_>, offers: &[Offer]) {
     page.content.is_marked = true;
     for (row, offer) in offers.iter().enumerate() {
         let item = Item::new(row, 0);
-        let sign = if taken.map_or(row == 0, |taken| taken == item) {
-            "▸"
-        } else {
-            "·"
-        };
+        let is_taken = taken.map_or(row == 0, |taken| taken == item);
         let (name, remark) = match offer {
             Offer::Recent(folder) => (folder.as_str(), "opened before"),
             Offer::Here(folder) => (folder.as_str(), "this folder"),
@@ -86,14 +82,19 @@ fn folder_rows(page: &mut Page<'_>, offers: &[Offer]) {
         } else {
             (room, remark)
         };
-        let name = text::clip_start(name, room).into_owned();
-        let line = Line::from(vec![
-            page.span(Tone::Focus, format!("   {sign} ")),
-            page.span(Tone::Citation, name),
-            page.span(Tone::Quiet, format!("  {remark}")),
-        ]);
+        let mut line = choice_row(page, is_taken, &text::clip_start(name, room));
+        line.push_span(page.span(Tone::Quiet, format!("  {remark}")));
         page.item(item, line);
     }
+}
+
+/// Returns the row of something to choose, with a sign before the one that enter takes.
+fn choice_row(page: &Page<'_>, is_taken: bool, name: &str) -> Line<'static> {
+    let sign = if is_taken { "   ▸ " } else { "   · " };
+    Line::from(vec![
+        page.span(Tone::Focus, sign),
+        page.span(Tone::Citation, name),
+    ])
 }
 
 /// Says that the generator is for practice, with the model to take in its place.
@@ -145,21 +146,19 @@ fn practice_rows(page: &mut Page<'_>) {
 /// Writes the last failure in full: the status line shows only its start.
 fn last_failure(page: &mut Page<'_>) {
     let log = &page.scene.state.log;
-    let last = log.iter().rev().find(|entry| entry.failed.is_some());
-    if let Some(Entry {
-        problem, failed, ..
-    }) = last
-    {
-        page.text_with_sign(Tone::Bad, "   ! ", &problem.to_string());
-        if let Some(advice) = &problem.advice {
-            let keys = match failed {
-                Some(Operation::PullModel) => pull_keys(page.scene),
-                Some(_) | None => String::new(),
-            };
-            page.text(Tone::Text, "     ", &format!("{advice}{keys}"));
-        }
-        page.gap();
+    let Some(last) = log.iter().rev().find(|entry| entry.failed.is_some()) else {
+        return;
+    };
+
+    page.text_with_sign(Tone::Bad, "   ! ", &last.problem.to_string());
+    if let Some(advice) = &last.problem.advice {
+        let keys = match last.failed {
+            Some(Operation::PullModel) => pull_keys(page.scene),
+            Some(_) | None => String::new(),
+        };
+        page.text(Tone::Text, "     ", &format!("{advice}{keys}"));
     }
+    page.gap();
 }
 
 /// Returns the keys that download a model again.
@@ -192,10 +191,7 @@ pub(super) fn waiting_for(scene: &Scene<'_>) -> String {
 
 fn are_models_loaded(scene: &Scene<'_>) -> bool {
     let models = &scene.state.models;
-    !models.is_empty()
-        && models
-            .values()
-            .all(|model| matches!(model, Model::Ready { .. }))
+    !models.is_empty() && models.values().all(|model| model.card().is_some())
 }
 
 fn is_ready(scene: &Scene<'_>) -> bool {
@@ -204,12 +200,8 @@ fn is_ready(scene: &Scene<'_>) -> bool {
 
 /// Returns whether the folder was indexed and contains no document.
 fn is_empty_folder(scene: &Scene<'_>) -> bool {
-    scene.state.indexing.is_none()
-        && scene
-            .state
-            .corpus
-            .as_ref()
-            .is_some_and(|corpus| corpus.is_indexed() && corpus.documents == 0)
+    let is_empty = |corpus: &CorpusCard| corpus.is_indexed() && corpus.documents == 0;
+    scene.state.indexing.is_none() && scene.state.corpus.as_ref().is_some_and(is_empty)
 }
 
 /// Cells of the column of names.
@@ -221,34 +213,27 @@ const BESIDE_FILE: usize = 33;
 
 /// Returns the cells of the column of files: names are whole where there is room.
 fn file_cells(page: &Page<'_>) -> usize {
-    let names = page.scene.state.models.values().map(|model| match model {
-        Model::Loading { file, .. } => text::width(file),
-        Model::Ready { card, .. } => text::width(&card.file),
-    });
+    let models = page.scene.state.models.values();
+    let names = models.map(|model| text::width(model.file()));
     let longest = names.max().unwrap_or(0).max(FILE_CELLS);
     longest.min(page.cells.saturating_sub(BESIDE_FILE).max(10))
 }
 
 fn name_span(page: &Page<'_>, name: &str) -> Span<'static> {
-    page.span(
-        Tone::Quiet,
-        format!("   {}", text::left(name, NAME_CELLS - 3)),
-    )
+    let name = text::left(name, NAME_CELLS - 3);
+    page.span(Tone::Quiet, format!("   {name}"))
 }
 
 fn model_row(page: &Page<'_>, role: ModelRole, model: &Model) -> Line<'static> {
-    let name = name_span(page, &role.name().replace('_', " "));
-    let room = file_cells(page);
+    let file = text::left(model.file(), file_cells(page));
+    let mut line = Line::from(vec![
+        name_span(page, &role.name().replace('_', " ")),
+        page.span(Tone::Text, format!("{file} ")),
+    ]);
     match model {
-        Model::Loading { file, fraction } => {
-            let [filled, rest] = page.scene.bar(*fraction, 12);
-            Line::from(vec![
-                name,
-                page.span(Tone::Text, format!("{} ", text::left(file, room))),
-                filled,
-                rest,
-                page.span(Tone::Quiet, format!(" {:>3.0} %", fraction * 100.0)),
-            ])
+        Model::Loading { fraction, .. } => {
+            line.spans.extend(page.scene.bar(*fraction, 12));
+            line.push_span(page.span(Tone::Quiet, format!(" {:>3.0} %", fraction * 100.0)));
         }
         Model::Ready { card, wall_ms } => {
             let took = format!(" in {}", text::duration(*wall_ms));
@@ -256,14 +241,11 @@ fn model_row(page: &Page<'_>, role: ModelRole, model: &Model) -> Line<'static> {
                 "" => String::new(),
                 can_do => format!(", on {}: {can_do}", card.device),
             };
-            Line::from(vec![
-                name,
-                page.span(Tone::Text, format!("{} ", text::left(&card.file, room))),
-                page.span(Tone::Text, "✓ ready"),
-                page.span(Tone::Quiet, took + &server),
-            ])
+            line.push_span(page.span(Tone::Text, "✓ ready"));
+            line.push_span(page.span(Tone::Quiet, took + &server));
         }
     }
+    line
 }
 
 fn corpus_row(page: &Page<'_>, corpus: &CorpusCard) -> Line<'static> {
@@ -306,11 +288,8 @@ fn next_step(scene: &Scene<'_>) -> String {
         );
     }
     if !is_ready(scene) {
-        let has_failed = scene
-            .state
-            .log
-            .iter()
-            .any(|entry| entry.failed == Some(Operation::LoadModels));
+        let mut log = scene.state.log.iter();
+        let has_failed = log.any(|entry| entry.failed == Some(Operation::LoadModels));
         return if has_failed {
             "No generator is loaded: fix the error above, then restart ragscope.".to_owned()
         } else {
@@ -330,14 +309,10 @@ fn next_step(scene: &Scene<'_>) -> String {
             sign(Action::OpenFolder)
         ),
         Some(corpus) if scene.state.is_index_stopped() => {
-            let by = if corpus.words_only {
-                " by its words"
-            } else {
-                ""
-            };
+            let by = if corpus.words_only { " by its words" } else { "" };
+            let update = sign(Action::Reindex);
             format!(
-                "The index is not complete: {} continues it. A question finds what has been read{by}.",
-                sign(Action::Reindex)
+                "The index is not complete: {update} continues it. A question finds what has been read{by}."
             )
         }
         Some(corpus) if corpus.documents == 0 => {
@@ -381,11 +356,7 @@ fn suggestion_rows(page: &mut Page<'_>) {
         let room = page.cells.saturating_sub(6);
         let question = text::clip(&suggestion.question, room);
         let is_selected = scene.ui.scroll(Pane::Answer).selected == Some(item);
-        let sign = if is_selected { "▸" } else { "·" };
-        let mut line = Line::from(vec![
-            page.span(Tone::Focus, format!("   {sign} ")),
-            page.span(Tone::Citation, question.to_string()),
-        ]);
+        let mut line = choice_row(page, is_selected, &question);
         // a question is whole before it has its preset beside it
         if text::width(&question) + text::width(&preset) <= room {
             line.push_span(page.span(Tone::Quiet, preset));

@@ -1,6 +1,6 @@
 use ratatui::text::{Line, Span};
 
-use crate::config::{Location, RetrieverKind};
+use crate::config::{Location, RetrieverKind, RetrieverSettings};
 use crate::event::{ChunkText, Context, Hit, Part, Ranked, Retrieval as Retrieved, WordOrigin};
 use crate::story::words::{self, LOST};
 use crate::story::{Lookup, Run};
@@ -13,25 +13,9 @@ use crate::tui::theme::Tone;
 use crate::tui::view::{Copied, Passage, Request, Scene, View};
 use crate::tui::viewport::{Item, Scroll};
 
+use super::hit_columns::{BAR, Columns, GUTTER, SCORE, Scores, drop_reason};
 use super::{absence, funnel};
 
-/// Cells before the location of a hit: selection, label or sign of a dropped one, sign of a pinned
-/// or excluded one.
-const GUTTER: usize = 6;
-const BAR: usize = 6;
-/// Cells of a score, and of the ranks beside the scores.
-const SCORE: usize = 7;
-const RANKS: usize = 8;
-/// Minimum cells of a name that has scores beside it.
-const MIN_NAME: usize = 14;
-/// Cells of the sign before the name of a file whose folder is left out.
-const HIDDEN_FOLDER: usize = 2;
-/// Minimum cells of the text of a hit, in a zoomed pane too, and of the gap before it.
-const MIN_TEXT: usize = 20;
-const MIN_ZOOMED_TEXT: usize = 40;
-const TEXT_GAP: usize = 2;
-/// Minimum cells of the details of the selected hit beside the table, and the rule before them.
-const MIN_BESIDE: usize = 36;
 /// Maximum rows of the text of a hit in a zoomed pane.
 const ZOOMED_ROWS: usize = 6;
 
@@ -42,10 +26,9 @@ impl View for Retrieval {
     fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
         let scene = page.scene;
         let Some(run) = scene.settled_run() else {
-            page.remark(
-                "The retrieved chunks: their scores and ranks, and why each was kept or dropped.",
-            );
-            return;
+            let words =
+                "The retrieved chunks: their scores and ranks, and why each was kept or dropped.";
+            return page.remark(words);
         };
 
         if run.lookups.is_empty() {
@@ -58,8 +41,8 @@ impl View for Retrieval {
             page.line(funnel::rewriting_row(scene, rewritten, page.cells));
         }
 
-        let columns = Columns::at(page.cells, scene.ui.panes.zoomed, run);
-        let pins = Pins::for_next_run(scene);
+        let columns = Columns::new(page.cells, scene.ui.panes.zoomed, run);
+        let next = scene.ui.next_run.config().retriever;
         for (row, lookup) in run.lookups.iter().enumerate() {
             if row > 0 {
                 page.gap();
@@ -70,7 +53,7 @@ impl View for Retrieval {
                 lookup,
                 row,
                 columns: &columns,
-                pins: &pins,
+                next: &next,
                 has_several_searches: lookup.is_of_several_searches(),
             };
             rows.write(page);
@@ -92,25 +75,21 @@ impl View for Retrieval {
     }
 
     fn note(&self, scene: &Scene<'_>) -> String {
-        let Some(run) = scene.settled_run() else {
-            return String::new();
-        };
+        let lookups = scene.settled_run().map_or(&[][..], |run| &run.lookups);
         // re-chunked documents replace the chunks of the lookup before
-        let is_replaced = |at: usize| run.lookups.get(at + 1).is_some_and(|next| next.rechunked);
-        let last: Vec<&Lookup> = (0..run.lookups.len())
-            .filter(|at| !is_replaced(*at))
-            .map(|at| &run.lookups[at])
-            .collect();
+        let is_replaced = |at: usize| lookups.get(at + 1).is_some_and(|next| next.rechunked);
 
-        let hits: usize = last.iter().map(|lookup| lookup.hits().len()).sum();
+        let mut hits = 0;
+        let mut kept = 0;
+        for (at, lookup) in lookups.iter().enumerate() {
+            if !is_replaced(at) {
+                hits += lookup.hits().len();
+                kept += lookup.context.as_ref().map_or(0, |of| of.chunks.len());
+            }
+        }
         if hits == 0 {
             return String::new();
         }
-        let kept: usize = last
-            .iter()
-            .filter_map(|lookup| lookup.context.as_ref())
-            .map(|context| context.chunks.len())
-            .sum();
         format!("{kept} of {hits} in the context")
     }
 
@@ -145,190 +124,15 @@ impl View for Retrieval {
     }
 }
 
-/// The columns that fit the width.
-struct Columns {
-    cells: usize,
-    scores: Scores,
-    ranks: bool,
-    /// True when a dropped hit has both its bar and the reason; a narrow table has one or the
-    /// other.
-    has_both: bool,
-    location: usize,
-    /// Cells of the text of each hit; 0 for no text.
-    text: usize,
-}
+/// Returns how the next context treats a chunk that the user pinned or excluded: in words that begin
+/// with a sign.
+fn pinning(retriever: &RetrieverSettings, chunk: &ChunkText) -> Option<(Tone, &'static str)> {
+    let covers = |locations: &[Location]| locations.iter().any(|location| location.covers(chunk));
 
-impl Columns {
-    fn at(cells: usize, is_zoomed: bool, run: &Run) -> Self {
-        let has_both = cells >= 90;
-        let bar = if has_both { BAR + 2 } else { 0 };
-        let reason = reason_cells(run);
-        let longest = location_cells(run, cells);
-        let room = |scores: Scores| {
-            let taken = GUTTER + scores.cells() + bar + reason + 1;
-            cells.saturating_sub(taken)
-        };
-        // names of files are whole before there are scores of both lists, and paths before ranks
-        let names = locations(run).map(|location| text::width(text::file_name(&location)));
-        let usual = usual_cells(names.map(|cells| cells + HIDDEN_FOLDER)).min(longest);
-        let scores = if room(Scores::All) >= usual {
-            Scores::All
-        } else if room(Scores::Fused) >= usual.min(MIN_NAME) {
-            Scores::Fused
-        } else {
-            Scores::None
-        };
-        let location = room(scores);
-        let ranks = scores == Scores::All && location >= longest + RANKS;
-
-        let mut columns = Self {
-            cells,
-            scores,
-            ranks,
-            has_both,
-            location: location - if ranks { RANKS } else { 0 },
-            text: 0,
-        };
-        if has_both {
-            // a long text in a narrow column would push the other hits out of sight
-            let least = if is_zoomed { MIN_ZOOMED_TEXT } else { MIN_TEXT };
-            columns.fit(run, least);
-        }
-        columns
+    if covers(&retriever.excluded) {
+        return Some((Tone::Warning, "- excluded from the next context"));
     }
-
-    /// The column at which the texts of the hits begin.
-    fn text_start(&self) -> usize {
-        self.cells.saturating_sub(self.text + 1)
-    }
-
-    /// Gives locations the cells that most of them need, and all of them where there is room; what
-    /// is left goes to the texts of the hits, or to the locations when it is too little for them.
-    fn fit(&mut self, run: &Run, least: usize) {
-        let longest = location_cells(run, self.cells);
-        // one long name takes no text from the others
-        let paths = locations(run).map(|location| text::width(&location));
-        let usual = usual_cells(paths).max(self.cells / 4).min(longest);
-        let text_beside = |location: usize| self.location.checked_sub(location + TEXT_GAP);
-        let has_text = text_beside(usual).is_some_and(|text| text >= MIN_ZOOMED_TEXT);
-        let is_cut = 2 * longest > 3 * usual && has_text;
-        let location = if is_cut { usual } else { longest };
-        if let Some(text) = text_beside(location).filter(|text| *text >= least) {
-            self.location = location;
-            self.text = text;
-        } else if let Some(left) = self.location.checked_sub(longest) {
-            // the numbers stay near the names
-            self.location = longest + left.min(TEXT_GAP + MIN_TEXT);
-        }
-    }
-
-    /// Returns whether the details of a hit stand beside the table.
-    fn has_room_beside(&self) -> bool {
-        self.text >= MIN_BESIDE
-    }
-}
-
-/// The scores beside the names.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scores {
-    /// One per list, and the fused one.
-    All,
-    Fused,
-    None,
-}
-
-impl Scores {
-    fn cells(self) -> usize {
-        match self {
-            Self::All => 3 * SCORE,
-            Self::Fused => SCORE,
-            Self::None => 0,
-        }
-    }
-}
-
-/// Returns the hits of all lookups of a run, each with its lookup.
-fn hits(run: &Run) -> impl Iterator<Item = (&Lookup, &Hit)> {
-    let lookups = run.lookups.iter();
-    lookups.flat_map(|lookup| lookup.hits().iter().map(move |hit| (lookup, hit)))
-}
-
-/// Returns the location of each hit of a run.
-fn locations(run: &Run) -> impl Iterator<Item = String> {
-    hits(run).map(|(_, hit)| words::hit_location(hit))
-}
-
-/// Returns the cells of the longest location of a run, at most half of all.
-fn location_cells(run: &Run, cells: usize) -> usize {
-    let widths = locations(run).map(|location| text::width(&location));
-    widths.max().unwrap_or(0).min(cells / 2)
-}
-
-/// Returns the cells that three of four texts need.
-fn usual_cells(widths: impl Iterator<Item = usize>) -> usize {
-    let mut widths: Vec<usize> = widths.collect();
-    widths.sort_unstable();
-    widths.get(widths.len() * 3 / 4).copied().unwrap_or(0)
-}
-
-/// Returns the cells of the longest reason of a run, with the gap in front of it.
-fn reason_cells(run: &Run) -> usize {
-    let reasons = hits(run).filter_map(|(lookup, hit)| {
-        let reason = drop_reason(run, lookup, hit.chunk.id)?;
-        Some(2 + text::width(&reason))
-    });
-    reasons.max().unwrap_or(0).max(BAR + 2)
-}
-
-/// Returns why a chunk is not in the context of a lookup, in a few words; `None` where it is.
-fn drop_reason(run: &Run, lookup: &Lookup, chunk: u64) -> Option<String> {
-    let reason = lookup.drop_reason(chunk)?;
-    let seconds = run.settings.answer.first_word_seconds;
-    Some(words::drop_reason(reason, chunk, lookup, seconds))
-}
-
-/// The mark of a chunk that the user pinned or excluded.
-#[derive(Clone, Copy)]
-struct Pinning {
-    sign: &'static str,
-    tone: Tone,
-    words: &'static str,
-}
-
-/// The locations that the user pinned or excluded, for the next run.
-struct Pins {
-    pinned: Vec<Location>,
-    excluded: Vec<Location>,
-}
-
-impl Pins {
-    fn for_next_run(scene: &Scene<'_>) -> Self {
-        let retriever = scene.ui.next_run.config().retriever;
-        Self {
-            pinned: retriever.pinned,
-            excluded: retriever.excluded,
-        }
-    }
-
-    /// Returns how the next context treats a chunk; `None` when the user left it alone.
-    fn pinning(&self, chunk: &ChunkText) -> Option<Pinning> {
-        let covers =
-            |locations: &[Location]| locations.iter().any(|location| location.covers(chunk));
-
-        if covers(&self.excluded) {
-            return Some(Pinning {
-                sign: "-",
-                tone: Tone::Warning,
-                words: "- excluded from the next context",
-            });
-        }
-
-        covers(&self.pinned).then_some(Pinning {
-            sign: "+",
-            tone: Tone::Strong,
-            words: "+ pinned to the next context",
-        })
-    }
+    covers(&retriever.pinned).then_some((Tone::Strong, "+ pinned to the next context"))
 }
 
 /// The rows of one lookup: its query, its funnel and its hits.
@@ -339,7 +143,8 @@ struct LookupRows<'a> {
     /// The number of the lookup in the run.
     row: usize,
     columns: &'a Columns,
-    pins: &'a Pins,
+    /// The settings of the next run.
+    next: &'a RetrieverSettings,
     /// True where the ranks of hits are those of different lists.
     has_several_searches: bool,
 }
@@ -350,8 +155,7 @@ impl LookupRows<'_> {
         let cells = self.columns.cells;
         page.line(self.query_row());
         let Some(retrieval) = &self.lookup.retrieval else {
-            page.line(scene.span(Tone::Quiet, "       retrieving …"));
-            return;
+            return page.line(scene.span(Tone::Quiet, "       retrieving …"));
         };
 
         let is_zoomed = scene.ui.panes.zoomed;
@@ -361,18 +165,16 @@ impl LookupRows<'_> {
             origin.clear();
         }
         let found = self.fusion_words(retrieval, &origin);
-        let found = text::clip(&found, cells.saturating_sub(1)).into_owned();
+        let found = text::clip(&found, cells.saturating_sub(1));
         page.line(scene.span(Tone::Quiet, format!(" {found}")));
         if let Some(filtered) = &retrieval.filter {
             let filtered = format!(" only {}", words::filter(filtered));
-            let filtered = text::clip(&filtered, cells.saturating_sub(1)).into_owned();
+            let filtered = text::clip(&filtered, cells.saturating_sub(1));
             page.line(scene.span(Tone::Warning, filtered));
         }
         if retrieval.hits.is_empty() {
             page.gap();
-            let words = self.no_hits_words();
-            page.text(Tone::Text, "   ", &words);
-            return;
+            return page.text(Tone::Text, "   ", &self.no_hits_words());
         }
 
         for line in funnel::lines(scene, self.lookup, cells) {
@@ -435,9 +237,7 @@ impl LookupRows<'_> {
                 _ if self.run.is_by_words_alone() => " · by words alone".to_owned(),
                 RetrieverKind::Bm25 => " · by words alone".to_owned(),
                 RetrieverKind::Vectors => " · by meaning alone".to_owned(),
-                RetrieverKind::Off | RetrieverKind::Hybrid if by_words == 0.5 => {
-                    " · half words, half meaning".to_owned()
-                }
+                _ if by_words == 0.5 => " · half words, half meaning".to_owned(),
                 RetrieverKind::Off | RetrieverKind::Hybrid => {
                     format!(" · {by_words:?} words, {:?} meaning", 1.0 - by_words)
                 }
@@ -457,29 +257,24 @@ impl LookupRows<'_> {
     /// Returns why there is no hit, and what to do next.
     fn no_hits_words(&self) -> String {
         let sign = |action| self.scene.keymap.sign(action);
+        let again = sign(Action::Again);
+        let report = sign(Action::IndexReport);
+        let is_filtered = |retrieval: &Retrieved| retrieval.filter.is_some();
         match &self.run.corpus {
-            Some(corpus) if !corpus.is_indexed() => format!(
-                "The folder was not indexed yet: {} asks again.",
-                sign(Action::Again)
-            ),
+            Some(corpus) if !corpus.is_indexed() => {
+                format!("The folder was not indexed yet: {again} asks again.")
+            }
             Some(corpus) if corpus.chunks == 0 => format!(
-                "There is nothing to read in this folder: {} shows what was skipped and why.",
-                sign(Action::IndexReport)
+                "There is nothing to read in this folder: {report} shows what was skipped and why."
             ),
-            _ if self.is_filtered() => format!(
+            _ if self.lookup.retrieval.as_ref().is_some_and(is_filtered) => format!(
                 "None of the chosen documents matches: {} chooses others.",
                 sign(Action::Filter)
             ),
             _ => format!(
-                "Nothing in this folder matches. Try other words; {} shows what was indexed.",
-                sign(Action::IndexReport)
+                "Nothing in this folder matches. Try other words; {report} shows what was indexed."
             ),
         }
-    }
-
-    fn is_filtered(&self) -> bool {
-        let retrieval = self.lookup.retrieval.as_ref();
-        retrieval.is_some_and(|retrieval| retrieval.filter.is_some())
     }
 
     fn hit_rows(&self, hits: &[Hit], page: &mut Page<'_>) {
@@ -519,7 +314,7 @@ impl LookupRows<'_> {
                 page.line(scene.span(Tone::Quiet, " as retrieved:"));
             }
             let item = Item::new(self.row, at + 1);
-            let pinning = self.pins.pinning(&hit.chunk);
+            let pinning = pinning(self.next, &hit.chunk);
             let is_selected = selected == Some(item);
             let mut row = self.hit_row(hit, best, pinning);
             if self.columns.text > 0 && !is_beside {
@@ -567,14 +362,15 @@ impl LookupRows<'_> {
         Line::from(self.scene.span(Tone::Quiet, words))
     }
 
-    fn hit_row(&self, hit: &Hit, best: f32, pinning: Option<Pinning>) -> Line<'static> {
+    fn hit_row(
+        &self,
+        hit: &Hit,
+        best: f32,
+        pinning: Option<(Tone, &'static str)>,
+    ) -> Line<'static> {
         let (scene, columns, chunk) = (self.scene, self.columns, &hit.chunk);
         let dropped = drop_reason(self.run, self.lookup, chunk.id);
-        let tone = if dropped.is_some() {
-            Tone::Dropped
-        } else {
-            Tone::Text
-        };
+        let tone = dropped.as_ref().map_or(Tone::Text, |_| Tone::Dropped);
 
         let sign = match (self.lookup.label(chunk.id), &dropped) {
             (Some(label), _) => scene.span(Tone::Citation, format!("[{label}]")),
@@ -582,8 +378,8 @@ impl LookupRows<'_> {
             (None, None) => Span::raw(""),
         };
         let after = " ".repeat(GUTTER.saturating_sub(2 + sign.width()));
-        let pin = pinning.map_or(Span::raw(" "), |pinning| {
-            scene.span(pinning.tone, pinning.sign)
+        let pin = pinning.map_or(Span::raw(" "), |(tone, words)| {
+            scene.span(tone, &words[..1])
         });
         let location = self.shown_location(hit);
         let location = scene.span(tone, text::left(&location, columns.location));
@@ -647,9 +443,9 @@ impl LookupRows<'_> {
 
         let words = in_one_line(chunk);
         // in a zoomed pane the text continues in the next rows
-        let shown = match text::wrap(&words, columns.text).into_iter().next() {
-            Some(first) if self.scene.ui.panes.zoomed => words[first].to_owned(),
-            _ => text::clip(&words, columns.text).into_owned(),
+        let shown = match text::rows(&words, columns.text).next() {
+            Some(first) if self.scene.ui.panes.zoomed => first.into(),
+            _ => text::clip(&words, columns.text),
         };
         line.spans.extend(self.highlight(&shown).spans);
     }
@@ -658,21 +454,17 @@ impl LookupRows<'_> {
     fn text_rows(&self, hit: &Hit, item: Item, page: &mut Page<'_>) {
         let columns = self.columns;
         let words = in_one_line(&hit.chunk);
-        let is_beside = columns.text > 0;
-        let room = if is_beside {
-            columns.text
+        // the first row of a text beside the table is that of the hit itself
+        let (room, indent, shown) = if columns.text > 0 {
+            (columns.text, columns.text_start(), 1)
         } else {
-            columns.cells.saturating_sub(GUTTER + 1)
-        };
-        let indent = if is_beside {
-            columns.text_start()
-        } else {
-            GUTTER
+            (columns.cells.saturating_sub(GUTTER + 1), GUTTER, 0)
         };
 
-        // the first row of a text beside the table is that of the hit itself
-        let rows = text::first_rows(&words, room, ZOOMED_ROWS);
-        for row in rows.iter().skip(usize::from(is_beside)) {
+        for row in text::first_rows(&words, room, ZOOMED_ROWS)
+            .iter()
+            .skip(shown)
+        {
             let mut line = Line::from(" ".repeat(indent));
             line.spans.extend(self.highlight(row).spans);
             page.item(item, line);
@@ -689,15 +481,14 @@ impl LookupRows<'_> {
     fn detail_lines(
         &self,
         hit: &Hit,
-        pinning: Option<Pinning>,
+        pinning: Option<(Tone, &'static str)>,
         cells: usize,
     ) -> Vec<Line<'static>> {
         let scene = self.scene;
         let mut lines = Vec::new();
         let mut put = |words: &str, tone: Tone, highlighted: &[String]| {
-            for range in text::wrap(words, cells) {
-                lines.push(scene.highlight_words(&words[range], tone, highlighted));
-            }
+            let rows = text::rows(words, cells);
+            lines.extend(rows.map(|row| scene.highlight_words(row, tone, highlighted)));
         };
 
         let chunk = &hit.chunk;
@@ -714,15 +505,13 @@ impl LookupRows<'_> {
         if let Some(metadata) = metadata.filter(|known| !path.contains(&known.as_str())) {
             put(&metadata, Tone::Quiet, &[]);
         }
-        if let Some(copies) = words::copies(hit) {
-            put(&copies, Tone::Quiet, &[]);
-        }
-
-        if let Some(scores) = words::word_scores(hit) {
-            put(&scores, Tone::Quiet, &[]);
-        }
-        if let Some(naming) = words::naming_hit(hit, self.lookup) {
-            put(&naming, Tone::Quiet, &[]);
+        let reasons = [
+            words::copies(hit),
+            words::word_scores(hit),
+            words::naming_hit(hit, self.lookup),
+        ];
+        for words in reasons.into_iter().flatten() {
+            put(&words, Tone::Quiet, &[]);
         }
 
         let mut nearest = self.run.nearest.iter();
@@ -732,8 +521,8 @@ impl LookupRows<'_> {
             put(&words, Tone::Quiet, &[]);
         }
 
-        if let Some(pinning) = pinning {
-            put(pinning.words, pinning.tone, &[]);
+        if let Some((tone, words)) = pinning {
+            put(words, tone, &[]);
         }
         for row in funnel::stage_rows(self.lookup, chunk.id) {
             put(&row, Tone::Quiet, &[]);
@@ -750,8 +539,7 @@ impl LookupRows<'_> {
 }
 
 fn in_one_line(chunk: &ChunkText) -> String {
-    let words: Vec<&str> = chunk.text.split_whitespace().collect();
-    words.join(" ")
+    text::join(chunk.text.split_whitespace(), " ")
 }
 
 /// Returns what the query of an uncertain sentence was made of: each part by its name, and with its
@@ -769,9 +557,9 @@ fn origin_words(lookup: &Lookup, is_zoomed: bool) -> String {
             WordOrigin::Sentence => "the sentence",
             WordOrigin::UncertainRegion => "the unsure words",
         };
-        let text: Vec<&str> = group.iter().map(|word| word.text.as_str()).collect();
         let part = if is_zoomed {
-            format!("{origin} \"{}\"", text.join(" "))
+            let words = text::join(group.iter().map(|word| word.text.as_str()), " ");
+            format!("{origin} \"{words}\"")
         } else {
             origin.to_owned()
         };

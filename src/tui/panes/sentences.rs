@@ -3,7 +3,6 @@
 
 use std::ops::Range;
 
-use ratatui::style::Modifier;
 use ratatui::text::{Line, Span};
 
 use crate::event::{
@@ -34,21 +33,16 @@ pub fn rows(page: &mut Page<'_>, run: &Run) -> Range<usize> {
     let mut first = None;
     // a table takes all cells that it may have, and the labels of its rows stand behind it
     let is_cited_row = |step: &Step| step.text.starts_with('|') && !step.citations.is_empty();
-    let labels = if run.steps.iter().any(is_cited_row) {
-        LABEL
-    } else {
-        0
-    };
+    let has_labels = run.steps.iter().any(is_cited_row);
+    let labels = if has_labels { LABEL } else { 0 };
     let room = page.cells.saturating_sub(INDENT.len() + labels);
+
     let mut begun = 0;
     for (row, rows) in by_sentence(&run.answer_text(), room) {
         let Some(row) = row else {
             // quotations follow each other closely
-            if run
-                .steps
-                .get(begun)
-                .is_none_or(|step| step.origin != Origin::Given)
-            {
+            let next = run.steps.get(begun);
+            if next.is_none_or(|step| step.origin != Origin::Given) {
                 page.gap();
             }
             continue;
@@ -61,6 +55,7 @@ pub fn rows(page: &mut Page<'_>, run: &Run) -> Range<usize> {
         first.get_or_insert(written);
         begun = row + 1;
     }
+
     for row in begun..run.steps.len() {
         Sentence::new(run, row).rows(page, Vec::new());
     }
@@ -83,10 +78,9 @@ fn by_sentence(answer: &AnswerText, cells: usize) -> Vec<(Option<usize>, Vec<Row
     let drawn = document::render_markdown(&lines, &starts, cells);
 
     let mut groups: Vec<(Option<usize>, Vec<Row>)> = Vec::new();
-    for (at, row) in drawn
-        .into_iter()
-        .enumerate()
-        .flat_map(|(at, line)| line.rows.into_iter().map(move |row| (at, row)))
+    let lines_drawn = drawn.into_iter().enumerate();
+    for (at, row) in
+        lines_drawn.flat_map(|(at, line)| line.rows.into_iter().map(move |row| (at, row)))
     {
         let written = row.iter().find(|piece| !piece.source.is_empty());
         let place = written.map_or_else(|| start_of_line(&lines, at), |piece| piece.source.start);
@@ -175,11 +169,8 @@ impl<'a> Sentence<'a> {
 
         let words = thoughts.split_whitespace().count();
         let mark = if is_selected { "▾" } else { "▸" };
-        page.text(
-            Tone::Quiet,
-            INDENT,
-            &format!("{mark} thoughts, {words} words"),
-        );
+        let head = format!("{mark} thoughts, {words} words");
+        page.text(Tone::Quiet, INDENT, &head);
         if is_selected {
             page.text(Tone::Quiet, INDENT, thoughts);
         }
@@ -262,9 +253,9 @@ impl<'a> Sentence<'a> {
             return page.span(Tone::Warning, format!("  {NO_SOURCE}"));
         }
         let labels = self.step.unwritten_labels();
-        let labels: Vec<String> = labels.iter().map(|label| format!("[{label}]")).collect();
         let gap = if labels.is_empty() { "" } else { "  " };
-        page.span(Tone::Citation, format!("{gap}{}", labels.join(" ")))
+        let labels = text::join(labels.iter().map(|label| format!("[{label}]")), " ");
+        page.span(Tone::Citation, format!("{gap}{labels}"))
     }
 
     /// The sentence in these rows, and what stands behind it.
@@ -294,12 +285,10 @@ impl<'a> Sentence<'a> {
                 vec![page.span(tone, format!("{sign} "))]
             };
             spans.extend(line.spans);
-            page.item(self.item(), Line::from(spans));
-
+            page.item(self.item(), spans);
             if let Some(marks) = marks {
-                let marks = text::clip(&marks, room).into_owned();
-                let marks = vec![Span::raw(INDENT), page.span(Tone::Warning, marks)];
-                page.item(self.item(), Line::from(marks));
+                let marks = page.span(Tone::Warning, text::clip(&marks, room));
+                page.item(self.item(), vec![Span::raw(INDENT), marks]);
                 unsure = None;
             }
         }
@@ -330,13 +319,11 @@ impl<'a> Sentence<'a> {
             Some(label) => format!("{other} [{label}]"),
             None => other.to_owned(),
         };
-        let others: Vec<String> = others.map(with_source).collect();
-        let others = if others.is_empty() {
-            String::new()
-        } else {
-            format!(", or {}", others.join(", "))
-        };
-        let words = format!("{}{others}", words::likely(word.probability));
+        let mut words = words::likely(word.probability);
+        for (at, other) in others.map(with_source).enumerate() {
+            let before = if at == 0 { ", or " } else { ", " };
+            words.push_str(&format!("{before}{other}"));
+        }
         let (cells, behind) = (text::width(&words) + 1, before + text::width(&marks));
         Some(if behind + cells > room && cells <= before {
             format!("{}{words} {marks}", " ".repeat(before - cells))
@@ -354,29 +341,24 @@ impl<'a> Sentence<'a> {
         } else {
             replaced.to_owned()
         };
-        let style = page
-            .scene
-            .style(Tone::Dropped)
-            .add_modifier(Modifier::CROSSED_OUT);
+        let style = page.scene.style(Tone::Dropped).crossed_out();
         let room = page.cells.saturating_sub(INDENT.len());
-        for (at, range) in text::wrap(&struck, room).into_iter().enumerate() {
+        for (at, row) in text::rows(&struck, room).enumerate() {
             let mut spans = if version == 0 && at == 0 {
                 self.gutter(page, Tone::Quiet, " ")
             } else {
                 vec![Span::raw(INDENT)]
             };
-            spans.push(Span::styled(struck[range].to_owned(), style));
-            page.item(self.item(), Line::from(spans));
+            spans.push(Span::styled(row.to_owned(), style));
+            page.item(self.item(), spans);
         }
 
-        let reason = self.reason_of_replacement(version);
+        let mut reason = self.reason_of_replacement(version);
         let indent = format!("{INDENT}  ");
-        let room = page.cells.saturating_sub(indent.len());
-        let reason = if is_selected {
-            reason.into()
-        } else {
-            text::clip(&reason, room)
-        };
+        if !is_selected {
+            let room = page.cells.saturating_sub(indent.len());
+            reason = text::clip(&reason, room).into_owned();
+        }
         page.item_text(self.item(), Tone::Quiet, &indent, &reason);
     }
 
@@ -389,9 +371,8 @@ impl<'a> Sentence<'a> {
         };
         let value = uncertainty.value;
         if uncertainty.decision == Decision::Expand {
-            let before = version
-                .checked_sub(1)
-                .and_then(|at| versions[at].uncertainty.as_ref());
+            let before = version.checked_sub(1).map(|at| &versions[at]);
+            let before = before.and_then(|before| before.uncertainty.as_ref());
             let state = match before.filter(|before| value > before.value) {
                 Some(before) => {
                     format!("more unsure than before ({value:.2} > {:.2})", before.value)
@@ -440,15 +421,13 @@ fn with_labels(page: &Page<'_>, row: &Row) -> Line<'static> {
 
 /// The byte ranges of labels such as `[12]` in a sentence.
 fn label_ranges(sentence: &str) -> Vec<Range<usize>> {
-    sentence
-        .match_indices('[')
-        .filter_map(|(start, _)| {
-            let end = start + sentence[start..].find(']')?;
-            let number = &sentence[start + 1..end];
-            let is_label = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-            is_label.then_some(start..end + 1)
-        })
-        .collect()
+    let label = |(start, _): (usize, &str)| {
+        let end = start + sentence[start..].find(']')?;
+        let number = &sentence[start + 1..end];
+        let is_label = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+        is_label.then_some(start..end + 1)
+    };
+    sentence.match_indices('[').filter_map(label).collect()
 }
 
 /// Writes a citation, and the evidence for it: in a row of its own where there is no room.
@@ -456,7 +435,7 @@ fn citation_rows(page: &mut Page<'_>, item: Item, citation: &Citation) {
     let label = format!("[{}] ", citation.label);
     let evidence = match citation.evidence {
         Evidence::Marked => "cited by the model".to_owned(),
-        Evidence::Overlap { share } if share > ALL_WORDS => {
+        Evidence::Overlap { .. } if !is_in_part(citation) => {
             "has all words of the sentence".to_owned()
         }
         Evidence::Overlap { share } => format!("has {:.0} % of its words", share * 100.0),

@@ -39,8 +39,7 @@ impl View for Uncertainty {
     fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
         let scene = page.scene;
         let Some(run) = scene.settled_run() else {
-            page.remark("The uncertainty of each sentence of an answer, and of its words.");
-            return;
+            return page.remark("The uncertainty of each sentence of an answer, and of its words.");
         };
 
         let full_bar = full_bar(run);
@@ -110,17 +109,12 @@ fn whole_answer_rows(page: &mut Page<'_>, run: &Run) {
         return;
     }
 
-    let mut measures = Vec::new();
-    measures.extend(perplexity(run));
-    measures.extend(
-        run.refinement
-            .answer_understanding()
-            .map(|understanding| format!("dense semantic entropy {:.2} nats", understanding.dse)),
-    );
-    measures.extend(sampled_measures(run));
+    let dense = run.refinement.answer_understanding();
+    let dense = dense.map(|of| format!("dense semantic entropy {:.2} nats", of.dse));
+    let measures = [perplexity(run), dense, sampled_measures(run)];
+    let measures = text::join(measures.into_iter().flatten(), " · ");
     if !measures.is_empty() {
-        let words = format!("whole answer: {}", measures.join(" · "));
-        page.text(Tone::Quiet, " ", &words);
+        page.text(Tone::Quiet, " ", &format!("whole answer: {measures}"));
     }
 }
 
@@ -129,13 +123,12 @@ fn perplexity(run: &Run) -> Option<String> {
     if logprobs.is_empty() {
         return None;
     }
-
     let mean = logprobs.iter().sum::<f32>() / logprobs.len() as f32;
+    let perplexity = (-mean).exp();
     // a line may break behind a hyphen, and what rounds to zero is not a negative number
     let shown = format!("{:.2}", words::hundredths(mean)).replace('-', "\u{2212}");
     Some(format!(
-        "perplexity {:.2}, mean log-probability {shown} nats",
-        (-mean).exp()
+        "perplexity {perplexity:.2}, mean log-probability {shown} nats"
     ))
 }
 
@@ -245,10 +238,8 @@ fn measured_bar(page: &Page<'_>, uncertainty: &Measured, full_bar: f32) -> Vec<S
     let looks: Vec<(Tone, char)> = looks.collect();
     let runs = looks.chunk_by(|one, other| one.0 == other.0);
     runs.map(|run| {
-        page.span(
-            run[0].0,
-            run.iter().map(|(_, sign)| *sign).collect::<String>(),
-        )
+        let signs: String = run.iter().map(|(_, sign)| *sign).collect();
+        page.span(run[0].0, signs)
     })
     .collect()
 }
@@ -293,17 +284,15 @@ fn shown_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
         .find_map(|pane| scene.ui.scroll(pane).selected)
         .and_then(|item| run.steps.get(item.row));
 
+    let steps = run.steps.iter();
     let in_progress = if scene.ui.is_in_progress(run) {
         run.steps.last()
     } else {
-        run.steps
-            .iter()
-            .max_by(|a, b| highest(a).total_cmp(&highest(b)))
+        steps.max_by(|a, b| highest(a).total_cmp(&highest(b)))
     };
 
-    selected
-        .or(in_progress)
-        .filter(|step| !step.first_tokens().is_empty())
+    let shown = selected.or(in_progress);
+    shown.filter(|step| !step.first_tokens().is_empty())
 }
 
 /// The highest uncertainty that was measured of a sentence; 0 for none.
@@ -322,16 +311,12 @@ fn token_rows(page: &mut Page<'_>, run: &Run, step: &Step) {
 
     page.gap();
     for (at, tokens) in tokens.chunks(room).enumerate() {
-        let name = if at == 0 {
-            name.clone()
-        } else {
-            " ".repeat(text::width(&name))
-        };
+        let name = text::left(if at == 0 { &name } else { "" }, text::width(&name));
         let signs = text::sparkline(tokens.iter().map(|token| token.entropy), top);
-        page.line(Line::from(vec![
+        page.line(vec![
             page.span(Tone::Quiet, name),
             page.span(Tone::Bar, signs),
-        ]));
+        ]);
     }
 
     // the row of a sentence that no gate judged names its word
@@ -356,7 +341,7 @@ fn least_sure_row(page: &mut Page<'_>, run: &Run, step: &Step) {
         return;
     };
 
-    let word = text::clip(&word, page.cells.saturating_sub(36)).into_owned();
+    let word = text::clip(&word, page.cells.saturating_sub(36));
     let mut line = Line::from(vec![
         page.span(Tone::Quiet, " least sure of: "),
         page.span(Tone::Warning, format!("\"{word}\"")),
@@ -393,12 +378,10 @@ fn zoomed_rows(page: &mut Page<'_>, step: &Step, region: Option<UncertainRegion>
 
     word_rows(page, "words", &step.tokens, None);
     token_table(page, &step.tokens);
-    page.text(
-        Tone::Quiet,
-        " ",
-        &format!("mean entropy of the tokens of each word, nats; marked from {UNSURE} and from {GUESSING} on"),
+    let legend = format!(
+        "mean entropy of the tokens of each word, nats; marked from {UNSURE} and from {GUESSING} on"
     );
-
+    page.text(Tone::Quiet, " ", &legend);
     page.gap();
 }
 
@@ -429,26 +412,23 @@ fn token_table(page: &mut Page<'_>, tokens: &[Token]) {
         " ".repeat(TOKEN_BAR + 2),
         text::left("other likely tokens", alternatives)
     );
-    page.clip(
-        Tone::Quiet,
-        &head.repeat(columns.min(tokens.len().div_ceil(per_column))),
-    );
+    let heads = columns.min(tokens.len().div_ceil(per_column));
+    page.clip(Tone::Quiet, &head.repeat(heads));
     for row in 0..per_column {
         let mut line = Line::default();
         for token in tokens.iter().skip(row).step_by(per_column) {
             let tone = entropy_tone(token.entropy);
             let name = visible(&token.text);
-            let name = text::clip(&name, TOKEN_NAME - 1).into_owned();
-            let name = text::left(&name, TOKEN_NAME);
+            let name = text::left(&text::clip(&name, TOKEN_NAME - 1), TOKEN_NAME);
             let probability = token.logprob.exp();
             line.push_span(page.span(tone, format!(" {name}")));
             line.push_span(page.span(Tone::Quiet, format!("{probability:>6.2}")));
             line.push_span(page.span(tone, format!("{:>6.2}  ", token.entropy)));
-            line.spans
-                .extend(page.scene.bar(token.entropy / top, TOKEN_BAR));
+            let bar = page.scene.bar(token.entropy / top, TOKEN_BAR);
+            line.spans.extend(bar);
             line.push_span(Span::raw("  "));
-            let others =
-                text::clip(&alternatives_of(token), alternatives.saturating_sub(2)).into_owned();
+            let others = alternatives_of(token);
+            let others = text::clip(&others, alternatives.saturating_sub(2));
             line.push_span(page.span(Tone::Quiet, text::left(&others, alternatives)));
         }
         page.line(line);
@@ -467,7 +447,7 @@ fn alternatives_of(token: &Token) -> String {
         let probability = words::score(other.logprob.exp(), 2);
         format!("{} {probability}", visible(&other.text))
     });
-    others.collect::<Vec<_>>().join("  ")
+    text::join(others, "  ")
 }
 
 /// Writes the entropy of each word, with the start of the uncertain region.
@@ -533,22 +513,17 @@ fn gate_rows(page: &mut Page<'_>, run: &Run, full_bar: f32) {
 }
 
 fn gate_words(gate: &GateCard) -> String {
-    let auroc = gate
-        .probe
-        .as_ref()
-        .and_then(|probe| probe.held_out)
-        .and_then(|figures| figures.auroc)
-        .map_or(String::new(), |auroc| {
-            let share = words::percent(auroc as f32);
-            format!(" (right about {share} of the pairs of its test)")
-        });
+    let figures = gate.probe.as_ref().and_then(|probe| probe.held_out);
+    let auroc = figures.and_then(|figures| figures.auroc);
+    let auroc = auroc.map_or(String::new(), |auroc| {
+        let share = words::percent(auroc as f32);
+        format!(" (right about {share} of the pairs of its test)")
+    });
     let of_probe = if is_in_nats(gate.measure) {
         String::new()
     } else {
         format!("{} ", measure(gate.measure))
     };
-    format!(
-        "an unsure sentence ({of_probe}above {:.2}) is searched for{auroc}",
-        gate.threshold
-    )
+    let threshold = gate.threshold;
+    format!("an unsure sentence ({of_probe}above {threshold:.2}) is searched for{auroc}")
 }

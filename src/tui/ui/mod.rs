@@ -83,14 +83,11 @@ impl Ui {
             recent_models.retain(|known| *known != model);
             recent_models.insert(0, model);
         }
+        let recent_folders = options.recent_folders.iter();
         Self {
             panes: Panes::default(),
             question: QuestionLine::new(&options.paths.history_file(), options.suggestions.clone()),
-            recent_folders: options
-                .recent_folders
-                .iter()
-                .map(|path| display_path(path))
-                .collect(),
+            recent_folders: recent_folders.map(|path| display_path(path)).collect(),
             recent_models,
             field: None,
             search: Search::default(),
@@ -114,10 +111,8 @@ impl Ui {
 
     /// Returns whether this run is in progress, in the engine or in the player.
     pub fn is_in_progress(&self, run: &Run) -> bool {
-        let is_played = self
-            .player
-            .as_ref()
-            .is_some_and(|player| player.position().0 < player.position().1);
+        let player = self.player.as_ref();
+        let is_played = player.is_some_and(|player| !player.is_at_end());
 
         run.outcome.is_none() && (is_played || self.work.live.as_ref() == Some(&run.id))
     }

@@ -54,8 +54,8 @@ impl NextRun {
     pub fn presets_with<'a>(&'a self, role: &str) -> impl Iterator<Item = &'a str> {
         let kind = Setting::find(&format!("{role}.kind"));
         let is_on = move |settings: &Config| kind.is_some_and(|kind| kind.text(settings) != "off");
-        self.presets
-            .iter()
+        let presets = self.presets.iter();
+        presets
             .filter(move |preset| preset.settings.as_ref().is_some_and(is_on))
             .map(|preset| preset.name.as_str())
     }
@@ -111,13 +111,11 @@ impl NextRun {
 
     /// The locations that a setting lists.
     pub fn locations(&self, key: &str) -> Vec<Location> {
-        match Setting::find(key).map(|setting| setting.value(&self.config())) {
-            Some(Value::Array(listed)) => listed
-                .iter()
-                .filter_map(|location| location.as_str()?.parse().ok())
-                .collect(),
-            _ => Vec::new(),
-        }
+        let value = Setting::find(key).map(|setting| setting.value(&self.config()));
+        let listed = value.iter().filter_map(Value::as_array).flatten();
+        listed
+            .filter_map(|location| location.as_str()?.parse().ok())
+            .collect()
     }
 
     /// Returns whether the index has to be rebuilt for its chunks to follow the settings.

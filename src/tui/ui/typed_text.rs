@@ -120,9 +120,8 @@ impl TypedText {
         let wanted = if is_below {
             self.line_end() + 1
         } else {
-            self.text[..start.saturating_sub(1)]
-                .rfind('\n')
-                .map_or(0, |at| at + 1)
+            let above = &self.text[..start.saturating_sub(1)];
+            above.rfind('\n').map_or(0, |at| at + 1)
         };
         if wanted > self.text.len() || (!is_below && start == 0) {
             return false;
@@ -207,18 +206,15 @@ impl TypedText {
 
     fn word_start(&self) -> usize {
         let mut before = self.text[..self.cursor].split_word_bound_indices();
-        before
-            .rfind(|(_, piece)| is_word(piece))
-            .map_or(0, |(at, _)| at)
+        let word = before.rfind(|(_, piece)| is_word(piece));
+        word.map_or(0, |(at, _)| at)
     }
 
     fn word_end(&self) -> usize {
         let mut after = self.text[self.cursor..].split_word_bound_indices();
-        after
-            .find(|(_, piece)| is_word(piece))
-            .map_or(self.text.len(), |(at, piece)| {
-                self.cursor + at + piece.len()
-            })
+        let word = after.find(|(_, piece)| is_word(piece));
+        let end = word.map(|(at, piece)| self.cursor + at + piece.len());
+        end.unwrap_or(self.text.len())
     }
 
     /// Draws the lines, wrapped where the area has several rows. The cursor is in sight where it is
@@ -227,10 +223,8 @@ impl TypedText {
         // the cursor needs a cell after the text
         let cells = usize::from(area.width.saturating_sub(1));
         let starts = if area.height > 1 {
-            text::wrap(&self.text, cells)
-                .into_iter()
-                .map(|row| row.start)
-                .collect()
+            let rows = text::wrap(&self.text, cells).into_iter();
+            rows.map(|row| row.start).collect()
         } else {
             vec![self.first_in_sight(cells)]
         };
@@ -244,12 +238,8 @@ impl TypedText {
                 height: 1,
                 ..area
             };
-            self.draw_row(
-                starts[row]..end.unwrap_or(self.text.len()),
-                row_area,
-                buffer,
-                style,
-            );
+            let bytes = starts[row]..end.unwrap_or(self.text.len());
+            self.draw_row(bytes, row_area, buffer, style);
             if shows_cursor && Some(row) == row_of_cursor {
                 let before = text::width(&self.text[starts[row]..self.cursor]).min(cells);
                 let under = self.text[self.cursor..].graphemes(true).next();
@@ -268,11 +258,8 @@ impl TypedText {
         let selected = self.selection();
         let mut x = area.x;
         for (offset, grapheme) in self.text[row.clone()].grapheme_indices(true) {
-            let style = if selected.contains(&(row.start + offset)) {
-                style.reversed()
-            } else {
-                style
-            };
+            let is_selected = selected.contains(&(row.start + offset));
+            let style = if is_selected { style.reversed() } else { style };
             let room = usize::from(area.right() - x);
             (x, _) = buffer.set_stringn(x, area.y, grapheme, room, style);
         }
@@ -292,9 +279,7 @@ impl TypedText {
 }
 
 fn is_word(piece: &str) -> bool {
-    !piece
-        .chars()
-        .all(|c| c.is_whitespace() || c.is_ascii_punctuation())
+    piece.contains(|c: char| !c.is_whitespace() && !c.is_ascii_punctuation())
 }
 
 fn is_variation_selector(c: char) -> bool {
