@@ -29,10 +29,8 @@ impl Work<'_> {
     /// Updates the index, then answers one question.
     pub fn ask(mut self, question: AskedQuestion<'_>) -> Result<Exit, Stopped> {
         if question.text.trim().is_empty() {
-            return Err(Stopped::usage(
-                "the question is empty",
-                "pass it in quotes after the folder",
-            ));
+            let advice = "pass it in quotes after the folder";
+            return Err(Stopped::usage("the question is empty", advice));
         }
 
         check_asked(question.folders, question.text)?;

@@ -1,5 +1,6 @@
 //! `demo`: the bundled corpus, its settings, and the questions prepared for it.
 
+use std::fmt::Display;
 use std::path::PathBuf;
 
 use serde::Deserialize;
@@ -12,7 +13,7 @@ use super::ask::AskedQuestion;
 use super::failure::{Exit, Failure, Stopped};
 use super::output::Output;
 use super::settings::{self, with_flags};
-use super::text::RunText;
+use super::text::{Detail, RunText};
 use super::work::Work;
 
 /// A question of `assets/demo/prepared.toml`.
@@ -38,9 +39,8 @@ pub fn question_file() -> PathBuf {
 /// As [`super::settings::layers`]; a demo that is not where it should be.
 pub fn layers(flags: &Shared, paths: &Paths) -> Result<Layers, Stopped> {
     let mut layers = Layers::load(paths)?;
-    layers
-        .add_base_layer(&demo_folder().join("ragscope.toml"))
-        .map_err(not_found)?;
+    let own = demo_folder().join("ragscope.toml");
+    layers.add_base_layer(&own).map_err(not_found)?;
     with_flags(layers, flags)
 }
 
@@ -70,11 +70,10 @@ pub fn questions() -> Result<Vec<Prepared>, Stopped> {
         question: Vec<Prepared>,
     }
     let file = demo_folder().join("prepared.toml");
-    let text = std::fs::read_to_string(&file)
-        .map_err(|error| not_found(format!("{}: {error}", file.display())))?;
-    let file: File =
-        toml::from_str(&text).map_err(|error| not_found(format!("{}: {error}", file.display())))?;
-    Ok(file.question)
+    let wrong = |error: &dyn Display| not_found(format!("{}: {error}", file.display()));
+    let text = std::fs::read_to_string(&file).map_err(|error| wrong(&error))?;
+    let known: File = toml::from_str(&text).map_err(|error| wrong(&error))?;
+    Ok(known.question)
 }
 
 fn not_found(error: impl ToString) -> Failure {
@@ -87,15 +86,10 @@ fn not_found(error: impl ToString) -> Failure {
 /// Asks the first prepared question and prints the run as text.
 pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
     let mut layers = layers(flags, paths)?;
-    let prepared = questions()?
-        .into_iter()
-        .next()
-        .ok_or_else(|| not_found("prepared.toml lists no question"))?;
-
-    let as_prepared = flags
-        .preset
-        .as_ref()
-        .is_none_or(|preset| *preset == prepared.preset);
+    let first = questions()?.into_iter().next();
+    let prepared = first.ok_or_else(|| not_found("prepared.toml lists no question"))?;
+    let preset = flags.preset.as_ref();
+    let as_prepared = preset.is_none_or(|preset| *preset == prepared.preset);
     if flags.preset.is_none() {
         layers.set("demo", "preset", &prepared.preset)?;
     }
@@ -108,7 +102,7 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
         folders: &folders,
         text: &prepared.question,
         thread: None,
-        shown: RunText::with_run(),
+        shown: RunText::new(Detail::Run),
     })?;
 
     if !out.json {
@@ -118,10 +112,8 @@ pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, St
         } else {
             String::new()
         };
-        out.dim(&harmless(&format!(
-            "\nexpected: {}\n{shows}",
-            prepared.answer
-        )))?;
+        let expected = prepared.answer;
+        out.dim(&harmless(&format!("\nexpected: {expected}\n{shows}")))?;
     }
 
     Ok(exit)

@@ -33,11 +33,8 @@ impl Work<'_> {
 
         let out = &mut self.observer.out;
         out.print_line(&trace, || trace_text(&run, &trace, &join_names(folders)))?;
-        Ok(if trace.is_found() {
-            Exit::Done
-        } else {
-            Exit::Failed
-        })
+        let is_found = trace.is_found();
+        Ok(if is_found { Exit::Done } else { Exit::Failed })
     }
 }
 
@@ -51,9 +48,9 @@ fn trace_text(run: &Run, trace: &PassageTrace<'_>, folders: &str) -> String {
 
     let rows = trace.rows();
     if rows.is_empty() {
+        let preset = &run.preset;
         text.push_str(&format!(
-            "nothing was retrieved: preset {} answers without documents\n",
-            run.preset
+            "nothing was retrieved: preset {preset} answers without documents\n"
         ));
     }
     for row in rows {

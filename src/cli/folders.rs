@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::remote::is_address;
+use crate::story::text::join;
 use crate::story::words;
 
 use super::args::Arguments;
@@ -28,13 +29,13 @@ pub fn check_folder(folder: &Path) -> Result<(), Failure> {
             format!("{shown} is a file"),
             "pass the folder that contains it",
         )),
-        Err(error) => Err(Failure::new(
-            format!(
-                "cannot open {shown}: {}",
-                words::why_not_found(&error, "folder")
-            ),
-            advice(folder),
-        )),
+        Err(error) => {
+            let reason = words::why_not_found(&error, "folder");
+            Err(Failure::new(
+                format!("cannot open {shown}: {reason}"),
+                advice(folder),
+            ))
+        }
     }
 }
 
@@ -71,24 +72,20 @@ pub(super) fn check_asked(folders: &[PathBuf], question: &str) -> Result<(), Fai
 /// Returns the folders as they are named on the command line.
 pub(super) fn join_names(folders: &[PathBuf]) -> String {
     let names = folders.iter().map(|folder| folder.display().to_string());
-    names.collect::<Vec<_>>().join(" ")
+    join(names, " ")
 }
 
 fn advice(missing: &Path) -> String {
     let name = missing.to_string_lossy();
     let similarity = |command: &clap::Command| strsim::jaro_winkler(command.get_name(), &name);
-
     let declaration = Arguments::declaration();
-    match declaration
-        .get_subcommands()
-        .max_by(|a, b| similarity(a).total_cmp(&similarity(b)))
-    {
-        Some(command) if similarity(command) > MIN_SIMILARITY => {
-            format!(
-                "check the path, or did you mean the command `{}`?",
-                command.get_name()
-            )
+    let commands = declaration.get_subcommands();
+    let nearest = commands.max_by(|a, b| similarity(a).total_cmp(&similarity(b)));
+    match nearest.filter(|command| similarity(command) > MIN_SIMILARITY) {
+        Some(command) => {
+            let name = command.get_name();
+            format!("check the path, or did you mean the command `{name}`?")
         }
-        Some(_) | None => "check the path".to_owned(),
+        None => "check the path".to_owned(),
     }
 }

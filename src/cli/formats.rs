@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::corpus::{FORMATS, UNREAD};
 
 use super::failure::{Exit, Stopped};
-use super::output::Output;
+use super::output::{Output, table};
 
 /// Lists what is read with its places and its reader, and what is not read with the way out.
 pub fn run(out: &mut Output) -> Result<Exit, Stopped> {
@@ -32,29 +32,30 @@ pub fn run(out: &mut Output) -> Result<Exit, Stopped> {
 }
 
 fn text() -> String {
-    let names = FORMATS.iter().map(|format| format.name.len());
-    let name_width = names.max().unwrap_or(0);
-    let places = FORMATS.iter().map(|format| format.place.len());
-    let place_width = places.max().unwrap_or(0);
+    let read: Vec<[String; 3]> = FORMATS
+        .iter()
+        .map(|format| {
+            let extensions = match format.extensions {
+                [] => "by its content".to_owned(),
+                extensions => extensions.join(" "),
+            };
+            [
+                format!("  {}", format.name),
+                format.place.to_owned(),
+                format!("{extensions} ({})", format.library),
+            ]
+        })
+        .collect();
 
-    let mut text = "Read, with the unit of a place and the reader:\n".to_owned();
-    for format in FORMATS {
-        let extensions = match format.extensions {
-            [] => "by its content".to_owned(),
-            extensions => extensions.join(" "),
-        };
-        text.push_str(&format!(
-            "  {:name_width$}  {:place_width$}  {extensions} ({})\n",
-            format.name, format.place, format.library
-        ));
-    }
-
+    let mut text = format!(
+        "Read, with the unit of a place and the reader:\n{}",
+        table(&read)
+    );
     text.push_str("Other files are read as text if their bytes are text.\n\nNot read:\n");
     for unread in UNREAD {
         let way_out = unread.way_out.unwrap_or("holds no text");
         let extensions = unread.extensions.join(" ");
         text.push_str(&format!("  {}: {way_out} ({extensions})\n", unread.kind));
     }
-
     text
 }

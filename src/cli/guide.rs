@@ -39,10 +39,8 @@ pub fn markdown(topic: Option<&str>) -> Result<String, Failure> {
 
     let width = PAGES.iter().map(|page| page.topic.len()).max();
     let width = width.unwrap_or(0);
-    let rows: String = PAGES
-        .iter()
-        .map(|page| format!("| {:width$} | {} |\n", page.topic, page.about))
-        .collect();
+    let row = |page: &Page| format!("| {:width$} | {} |\n", page.topic, page.about);
+    let rows: String = PAGES.iter().map(row).collect();
 
     Ok(format!(
         "# The guide of ragscope\n\n`ragscope guide TOPIC` prints a page.\n\n\

@@ -10,7 +10,7 @@ use crate::corpus::Watcher;
 use crate::engine::Worker;
 use crate::event::{IndexReport, SkippedFile, harmless};
 use crate::remote::is_address;
-use crate::story::text::one_line;
+use crate::story::text::{join, one_line};
 use crate::story::words;
 
 use super::failure::{Exit, Stopped};
@@ -42,15 +42,14 @@ impl Work<'_> {
         let mut watchers = Vec::new();
         for folder in folders.iter().filter(|folder| !is_address(folder)) {
             let sender = sender.clone();
-            watchers.extend(Watcher::start(folder, watch, move || {
-                sender.send(()).is_ok()
-            })?);
+            let report = move || sender.send(()).is_ok();
+            watchers.extend(Watcher::start(folder, watch, report)?);
         }
         self.index_once(folders, rebuild)?;
-        for problem in watchers
+        let problems = watchers
             .iter()
-            .filter_map(|watcher| watcher.fallback.as_ref())
-        {
+            .filter_map(|watcher| watcher.fallback.as_ref());
+        for problem in problems {
             self.observer.out.remark(&problem.to_string());
         }
 
@@ -130,15 +129,11 @@ fn by_reason(skipped: &[SkippedFile]) -> Vec<(&str, Vec<&str>)> {
 
 /// Returns the names of files, the first of many.
 fn named_files(paths: &[&str]) -> String {
-    let shown = if paths.len() > MAX_NAMED + 1 {
-        MAX_NAMED
-    } else {
-        paths.len()
-    };
-    let names: Vec<String> = paths[..shown].iter().map(|path| one_line(path)).collect();
-    let more = match paths.len() - shown {
-        0 => String::new(),
-        more => format!(" and {} more", words::count(more as u64)),
-    };
-    names.join(", ") + &more
+    let all = paths.len();
+    let shown = if all > MAX_NAMED + 1 { MAX_NAMED } else { all };
+    let names = join(paths[..shown].iter().map(|path| one_line(path)), ", ");
+    match all - shown {
+        0 => names,
+        more => format!("{names} and {} more", words::count(more as u64)),
+    }
 }

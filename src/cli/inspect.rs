@@ -79,13 +79,11 @@ pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, 
         found.map(|(role, _)| *role)
     };
 
-    let listed: Vec<ListedModel> = discover(paths)
-        .into_iter()
-        .map(|model| {
-            let used_as = used_as(&model.file);
-            ListedModel::new(model, used_as, &config.embedder)
-        })
-        .collect();
+    let listed = discover(paths).into_iter().map(|model| {
+        let used_as = used_as(&model.file);
+        ListedModel::new(model, used_as, &config.embedder)
+    });
+    let listed: Vec<ListedModel> = listed.collect();
 
     if out.json {
         out.json_pretty(&serde_json::json!({ "models": listed }))?;
@@ -107,34 +105,27 @@ fn is_practice(model: &FoundModel) -> bool {
 }
 
 fn model_table(listed: &[ListedModel]) -> String {
-    let rows: Vec<[String; 6]> = listed
-        .iter()
-        .map(|listed| {
-            let model = &listed.model;
-            let mark = if listed.used_as.is_some() { "*" } else { " " };
-            let weights = match model.parameters {
-                0 => String::new(),
-                count => parameters(count),
-            };
-            [
-                format!("{mark} {}", model.role.map_or("unusable", ModelRole::name)),
-                model.name.clone(),
-                model.architecture.clone(),
-                weights,
-                words::bytes(model.bytes),
-                listed.remark(),
-            ]
-        })
-        .collect();
+    let rows = listed.iter().map(|listed| {
+        let model = &listed.model;
+        let mark = if listed.used_as.is_some() { "*" } else { " " };
+        [
+            format!("{mark} {}", model.role.map_or("unusable", ModelRole::name)),
+            model.name.clone(),
+            model.architecture.clone(),
+            parameters(model.parameters),
+            words::bytes(model.bytes),
+            listed.remark(),
+        ]
+    });
 
-    table(&rows)
+    table(&Vec::from_iter(rows))
 }
 
 fn parameters(count: u64) -> String {
-    if count < 1_000_000_000 {
-        format!("{:.1} M", count as f64 / 1e6)
-    } else {
-        format!("{:.1} B", count as f64 / 1e9)
+    match count {
+        0 => String::new(),
+        ..1_000_000_000 => format!("{:.1} M", count as f64 / 1e6),
+        _ => format!("{:.1} B", count as f64 / 1e9),
     }
 }
 
@@ -161,10 +152,10 @@ pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
     ];
 
     let rows = all.map(|(name, path)| [name.to_owned(), path.display().to_string()]);
-    let object: serde_json::Map<String, serde_json::Value> = rows
+    let fields = rows
         .iter()
-        .map(|[name, path]| (name.clone(), path.as_str().into()))
-        .collect();
+        .map(|[name, path]| (name.clone(), path.as_str().into()));
+    let object: serde_json::Map<String, serde_json::Value> = fields.collect();
     out.print(&object, || table(&rows))?;
     Ok(Exit::Done)
 }
@@ -196,12 +187,8 @@ pub fn config(
 /// Prints a completion script.
 pub fn completions(shell: clap_complete::Shell, out: &mut Output) -> Result<Exit, Stopped> {
     let mut script = Vec::new();
-    clap_complete::generate(
-        shell,
-        &mut Arguments::declaration(),
-        "ragscope",
-        &mut script,
-    );
+    let mut declaration = Arguments::declaration();
+    clap_complete::generate(shell, &mut declaration, "ragscope", &mut script);
     out.text(&String::from_utf8_lossy(&script))?;
     Ok(Exit::Done)
 }

@@ -54,10 +54,8 @@ impl Work<'_> {
             Some(document) if all.iter().any(|known| known == document) => vec![document],
             Some(document) => {
                 let error = format!("no document {document} in {}", join_names(folders));
-                return Err(Stopped::failure(
-                    error,
-                    "pass its path as an answer cites it",
-                ));
+                let advice = "pass its path as an answer cites it";
+                return Err(Stopped::failure(error, advice));
             }
             None if self.observer.out.json => all.iter().map(String::as_str).collect(),
             None => Vec::new(),
@@ -113,9 +111,11 @@ impl Work<'_> {
 
 fn line(chunk: &ChunkText) -> String {
     let words = one_line(&chunk.text);
-    let shown: String = words.chars().take(MAX_CHARACTERS).collect();
-    let more = if shown.len() < words.len() { "…" } else { "" };
-    format!("{}-{}: {shown}{more}", chunk.lines[0], chunk.lines[1])
+    let [first, last] = chunk.lines;
+    match words.char_indices().nth(MAX_CHARACTERS) {
+        Some((end, _)) => format!("{first}-{last}: {}…", &words[..end]),
+        None => format!("{first}-{last}: {words}"),
+    }
 }
 
 fn summary(report: &LinkReport) -> String {

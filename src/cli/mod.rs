@@ -44,6 +44,7 @@ pub use output::{Output, Renderer};
 pub use settings::layers;
 
 use crate::event::Problem;
+use crate::story::text::join;
 use dispatch::dispatch;
 
 /// The signal that ends a program whose reader has left; Windows has none.
@@ -61,13 +62,9 @@ pub fn refuse(error: &clap::Error) -> Exit {
     let json = std::env::args_os().any(|argument| argument == "--json");
     if error.use_stderr() && json {
         let text = error.render().to_string();
-        let said = text
-            .split("\n\nUsage:")
-            .next()
-            .unwrap_or(&text)
-            .trim_start_matches("error: ");
-        let line: Vec<&str> = said.split_whitespace().collect();
-        let failure = Failure::usage(line.join(" "), "see `ragscope --help`");
+        let said = text.split("\n\nUsage:").next().unwrap_or(&text);
+        let words = said.trim_start_matches("error: ").split_whitespace();
+        let failure = Failure::usage(join(words, " "), "see `ragscope --help`");
         Output::for_process(json).problem(&failure.problem);
         return failure.exit;
     }

@@ -73,7 +73,8 @@ impl<'a> Observer<'a> {
         if self.broken.is_none() {
             self.broken = self.write(record).err();
         }
-        if self.broken.is_some() {
+        let is_broken = self.broken.is_some();
+        if is_broken {
             Flow::Stop
         } else {
             self.interrupt.flow()

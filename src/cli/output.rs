@@ -151,11 +151,8 @@ impl Output {
     /// otherwise, and where standard output takes nothing.
     pub fn problem(&mut self, problem: &Problem) {
         if !self.json || self.json_line(problem).is_err() {
-            self.remark(&with_advice(
-                "error",
-                &problem.error,
-                problem.advice.as_deref(),
-            ));
+            let advice = problem.advice.as_deref();
+            self.remark(&with_advice("error", &problem.error, advice));
         }
     }
 
@@ -166,10 +163,9 @@ impl Output {
 
     /// Shows the progress of loading, indexing or training; other events leave the line alone.
     pub fn progress(&mut self, event: &Event) {
-        let Some(line) = event.session().and_then(progress_line) else {
-            return;
-        };
-        self.progress_line(|| line);
+        if let Some(line) = event.session().and_then(progress_line) {
+            self.progress_line(|| line);
+        }
     }
 
     /// Shows this line as the progress, at most once per [`PROGRESS_EVERY`]; without a terminal, as
@@ -189,10 +185,8 @@ impl Output {
             return;
         };
 
-        if progress
-            .drawn_at
-            .is_some_and(|drawn_at| drawn_at.elapsed() < PROGRESS_EVERY)
-        {
+        let last = progress.drawn_at;
+        if last.is_some_and(|drawn_at| drawn_at.elapsed() < PROGRESS_EVERY) {
             return;
         }
 
@@ -201,12 +195,8 @@ impl Output {
         // some terminals do not know their size
         let columns = if columns == 0 { 80 } else { columns };
 
-        let _ = write!(
-            io::stderr().lock(),
-            "\r\x1b[2K{}",
-            fit(&harmless(&line()), columns.saturating_sub(1))
-        );
-
+        let line = fit(&harmless(&line()), columns.saturating_sub(1));
+        let _ = write!(io::stderr().lock(), "\r\x1b[2K{line}");
         let _ = io::stderr().flush();
     }
 
@@ -221,9 +211,8 @@ impl Output {
 
     /// Writes a line unless there was one since this time. JSON has no progress.
     fn log_progress(&mut self, every: Duration, line: impl FnOnce() -> String) {
-        let is_due = self
-            .logged_at
-            .is_none_or(|logged_at| logged_at.elapsed() >= every);
+        let last = self.logged_at;
+        let is_due = last.is_none_or(|logged_at| logged_at.elapsed() >= every);
         if is_due && !self.json {
             self.logged_at = Some(Instant::now());
             self.remark(&line());
@@ -232,12 +221,8 @@ impl Output {
 
     /// Clears the progress line before something else is written.
     pub fn clear_progress(&mut self) {
-        if let Some(progress) = self
-            .progress
-            .as_mut()
-            .filter(|progress| progress.drawn_at.is_some())
-        {
-            progress.drawn_at = None;
+        let drawn = self.progress.as_mut();
+        if drawn.is_some_and(|progress| progress.drawn_at.take().is_some()) {
             let _ = write!(io::stderr().lock(), "\r\x1b[2K");
         }
     }

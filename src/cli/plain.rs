@@ -9,7 +9,7 @@ use crate::story::{Run, last_runs, turns, words};
 
 use super::failure::{Exit, Stopped};
 use super::folders::check_asked;
-use super::text::RunText;
+use super::text::{Detail, RunText};
 use super::work::Work;
 
 const HELP: &str = "\
@@ -152,7 +152,7 @@ impl Work<'_> {
             thread: conversation.thread(),
             ..Ask::new(question)
         };
-        self.observer.show_as(RunText::with_events());
+        self.observer.show_as(RunText::new(Detail::Events));
 
         match self.ask_and_follow(&asked) {
             Ok((Outcome::Failed(problem), _)) => self.observer.out.problem(&problem),

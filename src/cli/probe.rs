@@ -100,10 +100,8 @@ fn read_questions(files: &[PathBuf], out: &mut Output) -> Result<Vec<ProbeQuesti
             out.remark(&format!("{}: {remark}", file.display()));
         }
         for question in set.questions {
-            if !questions
-                .iter()
-                .any(|known| known.question == question.question)
-            {
+            let mut known = questions.iter();
+            if !known.any(|known| known.question == question.question) {
                 questions.push(ProbeQuestion {
                     question: question.question,
                     answers: question.answers,
@@ -154,26 +152,20 @@ fn preset_text(found: &Calibration) -> String {
 
 fn write_preset(file: &Path, text: &str) -> Result<(), Failure> {
     let folder = file.parent().map_or(Ok(()), std::fs::create_dir_all);
-    folder
-        .and_then(|()| files::replace(file, text.as_bytes()))
-        .map_err(|error| {
-            Failure::new(
-                format!("cannot write {} ({error})", file.display()),
-                "grant yourself write permission, or free some space",
-            )
-        })
+    let written = folder.and_then(|()| files::replace(file, text.as_bytes()));
+    written.map_err(|error| {
+        Failure::new(
+            format!("cannot write {} ({error})", file.display()),
+            "grant yourself write permission, or free some space",
+        )
+    })
 }
 
 fn calibration_text(found: &Calibration, preset: &str, file: &Path) -> String {
-    let agreement = found.agreement.map_or_else(
-        || "all of one kind, so the threshold is the median".to_owned(),
-        |agreement| {
-            format!(
-                "agreement with the semantic entropy {:.0} %",
-                agreement * 100.0
-            )
-        },
-    );
+    let agreement = match found.agreement.map(|agreement| agreement * 100.0) {
+        Some(percent) => format!("agreement with the semantic entropy {percent:.0} %"),
+        None => "all of one kind, so the threshold is the median".to_owned(),
+    };
 
     format!(
         "{}: {}, {} of them uncertain (semantic entropy above {:.2} nats)\n  uncertain above a token entropy of {:.3} nats ({agreement})\n  written to {}: use it with --preset {preset}\n",
@@ -200,11 +192,11 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
     let read = |file: PathBuf| (probe::describe(&file), file);
     let found: Vec<(Result<ProbeCard, ProbeError>, PathBuf)> = match file {
         Some(file) => vec![read(file.to_owned())],
-        None => probe::folders(paths)
-            .iter()
-            .flat_map(|folder| probe::files(folder))
-            .map(read)
-            .collect(),
+        None => {
+            let folders = probe::folders(paths).into_iter();
+            let files = folders.flat_map(|folder| probe::files(&folder));
+            files.map(read).collect()
+        }
     };
 
     if let (Some(_), Some((Err(error), _))) = (file, found.first()) {
@@ -212,17 +204,14 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
     }
 
     if out.json {
-        let shown = found.into_iter().map(|(card, file)| match card {
-            Ok(card) => Shown {
+        let shown = found.into_iter().map(|(card, file)| {
+            let problem = card.as_ref().err().map(Advice::to_problem);
+            let probe = card.ok();
+            Shown {
                 file,
-                probe: Some(card),
-                problem: None,
-            },
-            Err(error) => Shown {
-                file,
-                probe: None,
-                problem: Some(error.into()),
-            },
+                probe,
+                problem,
+            }
         });
         out.json_pretty(&serde_json::json!({ "probes": shown.collect::<Vec<_>>() }))?;
         return Ok(Exit::Done);

@@ -59,12 +59,9 @@ fn report(pulled: &PulledModel, role: Option<ModelRole>) -> String {
         Some(role) => format!("--set {}.model={}", role.name(), pulled.name),
     };
 
-    format!(
-        "{} ({}) {done}: {}\nuse it: ragscope FOLDER {use_it}\n",
-        pulled.name,
-        words::bytes(pulled.bytes),
-        pulled.file
-    )
+    let PulledModel { name, file, .. } = pulled;
+    let size = words::bytes(pulled.bytes);
+    format!("{name} ({size}) {done}: {file}\nuse it: ragscope FOLDER {use_it}\n")
 }
 
 /// Lists the models that can be downloaded, for `memory_bytes` or for what this machine has free.
@@ -97,13 +94,9 @@ pub fn recommend(
         ModelRole::Embedder,
         ModelRole::Reranker,
     ] {
-        let of_role: Vec<&OfferedModel> =
-            offers.iter().filter(|offer| offer.role == role).collect();
-        out.text(&format!(
-            "{}\n{}\n",
-            role.name(),
-            offer_list(&of_role, &memory)
-        ))?;
+        let of_role = offers.iter().filter(|offer| offer.role == role);
+        let list = offer_list(&Vec::from_iter(of_role), &memory);
+        out.text(&format!("{}\n{list}\n", role.name()))?;
     }
     out.dim(&remarks(&models.made, &memory))?;
     Ok(Exit::Done)

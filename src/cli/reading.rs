@@ -86,12 +86,8 @@ impl<'a> ReadFile<'a> {
     /// Adds each line behind its number and its mark: `h1` for a heading, `row` for a row. A place
     /// is a line of its own where it begins.
     fn push_lines(&self, text: &mut String) {
-        let width = self
-            .lines
-            .last()
-            .map_or(1, |line| line.line)
-            .to_string()
-            .len();
+        let last = self.lines.last().map_or(1, |line| line.line);
+        let width = last.to_string().len();
         let mut before = None;
         for line in &self.lines {
             if let Some(place) = &line.place {
@@ -102,11 +98,7 @@ impl<'a> ReadFile<'a> {
                 }
             }
 
-            let mut mark = if line.is_row {
-                "row".to_owned()
-            } else {
-                String::new()
-            };
+            let mut mark = if line.is_row { "row" } else { "" }.to_owned();
             for heading in &line.headings {
                 let level = format!("h{}", heading.level);
                 if heading.is_in_text {

@@ -6,12 +6,12 @@ use crate::trace::read_run;
 
 use super::failure::{Exit, Stopped};
 use super::output::Output;
-use super::text::RunText;
+use super::text::{Detail, RunText};
 
 /// Prints a recorded run.
 pub fn print(file: &Path, out: &mut Output) -> Result<Exit, Stopped> {
     let records = read_run(file)?;
-    let mut text = RunText::with_run();
+    let mut text = RunText::new(Detail::Run);
     for record in &records {
         if out.json {
             out.json_line(record)?;

@@ -7,7 +7,7 @@ use crate::config::DocumentFilter;
 use crate::event::{Hit, Ranked, harmless, json_value};
 use crate::host::search_settings;
 use crate::letters;
-use crate::story::text::one_line;
+use crate::story::text::{join, one_line};
 use crate::story::{find_order, mark_orders, words};
 
 use super::failure::{Exit, Failure, Stopped};
@@ -33,12 +33,8 @@ impl Work<'_> {
         if !query.terms.is_empty() {
             let filter = format!("{} {}", config.retriever.filter, query.terms.join(" "));
             let filter = filter.parse::<DocumentFilter>();
-            let filter = filter.map_err(|error| {
-                Failure::usage(
-                    error,
-                    "`ragscope guide searching` lists what a query can hold",
-                )
-            })?;
+            let advice = "`ragscope guide searching` lists what a query can hold";
+            let filter = filter.map_err(|error| Failure::usage(error, advice))?;
             let value = toml::Value::from(filter.to_string()).to_string();
             settings.push(("retriever.filter".to_owned(), value));
         }
@@ -96,9 +92,8 @@ impl SearchQuery {
             c.is_whitespace() && !is_quoted
         });
         for part in parts.filter(|part| !part.is_empty()) {
-            let inside = part
-                .strip_prefix('"')
-                .and_then(|part| part.strip_suffix('"'));
+            let inside = part.strip_prefix('"');
+            let inside = inside.and_then(|part| part.strip_suffix('"'));
             if let Some(phrase) = inside.filter(|phrase| !phrase.trim().is_empty()) {
                 terms.push(format!("has:{part}"));
                 words.push(phrase);
@@ -146,18 +141,16 @@ fn describe_scores(hit: &Hit) -> String {
         (Some(_), Some(_)) => "",
         (None, None) => "by its name, which a better hit has",
     };
-    let lists: Vec<String> = lists.into_iter().flatten().collect();
-    format!("{:.3}: {}{only}", hit.fused.score, lists.join(", "))
+    let lists = join(lists.into_iter().flatten(), ", ");
+    format!("{:.3}: {lists}{only}", hit.fused.score)
 }
 
 fn start_of(text: &str) -> String {
-    let line = one_line(text);
-    let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
-    if line.chars().count() <= MAX_CHARACTERS {
-        return line;
+    let line = join(one_line(text).split_whitespace(), " ");
+    match line.char_indices().nth(MAX_CHARACTERS) {
+        Some((end, _)) => format!("{}…", line[..end].trim_end()),
+        None => line,
     }
-    let start: String = line.chars().take(MAX_CHARACTERS).collect();
-    format!("{}…", start.trim_end())
 }
 
 #[cfg(test)]

@@ -45,15 +45,13 @@ pub fn run(
 }
 
 fn listen(address: &str) -> Result<TcpListener, Stopped> {
-    let resolved: Vec<SocketAddr> = match address.to_socket_addrs() {
-        Ok(resolved) => resolved.collect(),
-        Err(error) => {
-            return Err(Stopped::usage(
-                format!("{address:?} is not an address to listen on ({error})"),
-                "write it as 127.0.0.1:7411",
-            ));
-        }
-    };
+    let resolved = address.to_socket_addrs().map_err(|error| {
+        Stopped::usage(
+            format!("{address:?} is not an address to listen on ({error})"),
+            "write it as 127.0.0.1:7411",
+        )
+    })?;
+    let resolved: Vec<SocketAddr> = resolved.collect();
 
     let listener = TcpListener::bind(&*resolved).map_err(|error| {
         Problem::new(
@@ -101,8 +99,7 @@ fn announce(
         });
         return Ok(out.json_line(&announced)?);
     }
-    out.text(&format!("OpenAI  {base}/v1\n"))?;
-    out.text(&format!("MCP     {base}/mcp\n"))?;
+    out.text(&format!("OpenAI  {base}/v1\nMCP     {base}/mcp\n"))?;
     if let Some(token) = token {
         out.text(&format!("token   {token}\n"))?;
     }

@@ -3,9 +3,10 @@
 use std::io;
 
 use crate::event::{
-    Decision, Event, FENCE, Hit, Outcome, Ranked, Record, RunEvent, ends_in_code, harmless,
+    Citation, Decision, Event, FENCE, Hit, Outcome, Ranked, Record, RunEvent, ends_in_code,
+    harmless,
 };
-use crate::story::text::one_line;
+use crate::story::text::{join, one_line};
 use crate::story::{Lookup, Origin, Run, Step, words};
 
 use super::output::Output;
@@ -18,7 +19,7 @@ const CELL_END: char = '|';
 
 /// Parts that are printed beside the answer.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-enum Detail {
+pub enum Detail {
     #[default]
     Nothing,
     /// The lookups and the measured contexts, as sentences.
@@ -44,18 +45,10 @@ pub struct RunText {
 }
 
 impl RunText {
-    /// Prints the question, the lookups and the answer.
-    pub fn with_run() -> Self {
+    /// Prints these parts beside the answer.
+    pub fn new(detail: Detail) -> Self {
         Self {
-            detail: Detail::Run,
-            ..Self::default()
-        }
-    }
-
-    /// Prints what happens as sentences, and the answer.
-    pub fn with_events() -> Self {
-        Self {
-            detail: Detail::Events,
+            detail,
             ..Self::default()
         }
     }
@@ -146,22 +139,16 @@ impl RunText {
 
     /// Prints what was measured of the last context.
     fn print_measurement(&mut self, out: &mut Output) -> io::Result<()> {
-        let Some(round) = self.run.refinement.rounds.last() else {
+        let last = self.run.refinement.rounds.last();
+        let measured = last.and_then(|last| Some((last.round, last.measured.as_ref().ok()?)));
+        let Some((round, measured)) = measured else {
             return Ok(());
         };
-        let Ok(measured) = &round.measured else {
-            return Ok(());
-        };
-
-        let verdict = if measured.certain {
-            "stays the same"
-        } else {
-            "changes"
-        };
-
+        let is_same = measured.certain;
+        let verdict = if is_same { "stays the same" } else { "changes" };
         let line = format!(
-            "Round {}: the answer {verdict} when the passages are rephrased (DENSE {:.2} nats)\n",
-            round.round, measured.dse
+            "Round {round}: the answer {verdict} when the passages are rephrased (DENSE {:.2} nats)\n",
+            measured.dse
         );
         self.line(&line, out)
     }
@@ -169,17 +156,9 @@ impl RunText {
     fn heading(&self, out: &mut Output) -> io::Result<()> {
         out.text(&format!("{}\n", self.run.question))?;
 
-        let files: Vec<String> = self
-            .run
-            .models
-            .iter()
-            .map(|model| one_line(&model.file))
-            .collect();
-        out.dim(&format!(
-            "preset {}, {}\n",
-            self.run.preset,
-            files.join(", ")
-        ))
+        let files = self.run.models.iter().map(|model| one_line(&model.file));
+        let files = join(files, ", ");
+        out.dim(&format!("preset {}, {files}\n", self.run.preset))
     }
 
     /// Returns a sentence with its place in the answer.
@@ -210,18 +189,14 @@ impl RunText {
             return self.print(&format!("{space}{rest}"), out);
         }
 
-        let uncertain = step
-            .uncertainty
-            .as_ref()
-            .filter(|known| matches!(known.decision, Decision::Retrieve | Decision::Expand));
+        let known = step.uncertainty.as_ref();
+        let uncertain =
+            known.filter(|known| matches!(known.decision, Decision::Retrieve | Decision::Expand));
         if let Some(uncertainty) = uncertain {
-            let threshold = uncertainty
-                .threshold
-                .map_or(String::new(), |threshold| format!(" > {threshold:.2}"));
-            let remark = format!(
-                "uncertain ({:.2}{threshold}): {}",
-                uncertainty.value, step.text
-            );
+            let value = uncertainty.value;
+            let threshold = uncertainty.threshold;
+            let threshold = threshold.map_or(String::new(), |most| format!(" > {most:.2}"));
+            let remark = format!("uncertain ({value:.2}{threshold}): {}", step.text);
             // beside the answer the remark has a line of its own
             if self.detail != Detail::Nothing || out.is_shared() {
                 self.end_line(out)?;
@@ -286,11 +261,8 @@ impl RunText {
     }
 
     fn print(&mut self, text: &str, out: &mut Output) -> io::Result<()> {
-        let text = if self.is_mid_line {
-            text
-        } else {
-            text.trim_start()
-        };
+        let is_mid_line = self.is_mid_line;
+        let text = if is_mid_line { text } else { text.trim_start() };
         if text.is_empty() {
             return Ok(());
         }
@@ -352,45 +324,33 @@ fn scores(hit: &Hit) -> String {
     let score = |ranked: Option<Ranked>| {
         ranked.map_or_else(|| "-".to_owned(), |ranked| format!("{:.2}", ranked.score))
     };
-    format!(
-        "{}  bm25 {}  vector {}",
-        words::chunk_location(&hit.chunk),
-        score(hit.bm25),
-        score(hit.vector)
-    )
+    let location = words::chunk_location(&hit.chunk);
+    let [bm25, vector] = [hit.bm25, hit.vector].map(score);
+    format!("{location}  bm25 {bm25}  vector {vector}")
 }
 
 /// Returns the labels that the model did not write itself.
 fn labels(step: &Step) -> String {
     let labels = step.unwritten_labels();
     // behind the sign that ends a block of code nothing may stand
-    let gap = if step.text.ends_with(FENCE) {
-        '\n'
-    } else {
-        ' '
-    };
-    labels
-        .iter()
-        .map(|label| format!("{gap}[{label}]"))
-        .collect()
+    let is_code = step.text.ends_with(FENCE);
+    let gap = if is_code { '\n' } else { ' ' };
+    let labels = labels.iter().map(|label| format!("{gap}[{label}]"));
+    labels.collect()
 }
 
 fn sources(run: &Run) -> String {
-    let mut lines: Vec<String> = run
-        .citations
-        .iter()
-        .map(|cited| {
-            let location = words::citation_location(cited);
-            format!("  [{}] {location}\n", cited.label)
-        })
-        .collect();
+    let line = |cited: &Citation| {
+        let location = words::citation_location(cited);
+        format!("  [{}] {location}\n", cited.label)
+    };
+    let mut lines: Vec<String> = run.citations.iter().map(line).collect();
     lines.dedup();
-
-    if !lines.is_empty() {
-        lines.insert(0, "\n".to_owned());
+    if lines.is_empty() {
+        String::new()
+    } else {
+        format!("\n{}", lines.concat())
     }
-
-    lines.concat()
 }
 
 /// Returns the utility of each context, as a whole and of each chunk alone.

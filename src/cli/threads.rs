@@ -82,10 +82,8 @@ pub fn run(
             }
         }
         Some(ThreadsCommand::Rename { name, .. }) if name.trim().is_empty() => {
-            return Err(Stopped::usage(
-                "the new name is empty",
-                "pass a word or a few",
-            ));
+            let advice = "pass a word or a few";
+            return Err(Stopped::usage("the new name is empty", advice));
         }
         Some(ThreadsCommand::Rename { thread, name }) => {
             name_thread(sessions, &find_or_fail(&threads, thread)?.id, name)?;
@@ -105,10 +103,8 @@ fn find<'t>(threads: &'t [RecordedThread], name: &str) -> Option<&'t RecordedThr
     let name = fold_white_space(name);
     let is_named = |thread: &&RecordedThread| thread.name.as_deref() == Some(&name);
     let has_id = |thread: &&RecordedThread| thread.id == name;
-    threads
-        .iter()
-        .find(is_named)
-        .or_else(|| threads.iter().find(has_id))
+    let named = threads.iter().find(is_named);
+    named.or_else(|| threads.iter().find(has_id))
 }
 
 fn find_or_fail<'t>(

@@ -5,9 +5,7 @@ use std::time::Duration;
 
 use crate::config::{Layers, Paths};
 use crate::engine::{Publish, RunError, Updated, Worker};
-use crate::event::{
-    Advice as _, Ask, Event, IndexReport, Outcome, RunEvent, SessionEvent, harmless,
-};
+use crate::event::{Advice as _, Ask, Event, Outcome, RunEvent, SessionEvent, harmless};
 use crate::index::IndexError;
 use crate::story::{Run, words};
 
@@ -112,12 +110,12 @@ impl<'a> Work<'a> {
         self.run(|worker, publish| worker.open(folders, false, publish))?;
 
         let updated = self.run(|worker, publish| {
+            let finished = |report| Updated::Finished(Box::new(report));
             let updated = match patience {
                 Some(patience) => worker.update_within(patience, publish),
-                None => worker.update(publish).map(|report| match report {
-                    Some(report) => Updated::Finished(Box::new(report)),
-                    None => Updated::Interrupted,
-                }),
+                None => worker
+                    .update(publish)
+                    .map(|report| report.map_or(Updated::Interrupted, finished)),
             };
             match updated {
                 Err(RunError::Index(error)) if error.leaves_index() => Ok(Err(error)),
@@ -153,9 +151,8 @@ impl<'a> Work<'a> {
             Err(error) if !has_documents => return Err(RunError::Index(error).into()),
             Err(error) => {
                 let text = format!("{error}; answering from the last finished index");
-                self.observer
-                    .out
-                    .warning(&text, error.advice().as_deref());
+                let advice = error.advice();
+                self.observer.out.warning(&text, advice.as_deref());
             }
             Ok(Updated::Interrupted) => return Err(Stopped::Interrupted),
             Ok(Updated::Finished(report)) => {
@@ -167,7 +164,14 @@ impl<'a> Work<'a> {
                         "add files that `ragscope formats` lists, or set what reads these",
                     ));
                 }
-                self.report_skipped(&report);
+                let skipped = report.skipped.len();
+                if skipped > 0 {
+                    let files = words::quantity(skipped as u64, "file");
+                    let folders = report.corpus.arguments();
+                    self.observer.out.remark(&format!(
+                        "skipped {files}; `ragscope index {folders}` lists the reasons"
+                    ));
+                }
             }
             Ok(Updated::WordsOnly) => self.observer.out.remark(&format!(
                 "answering from the words alone: the vectors take longer; `ragscope index {folders}` computes them, and --set index.first_answer=vectors waits for them"
@@ -182,17 +186,6 @@ impl<'a> Work<'a> {
             format!("no readable document in {folders}"),
             "add files that `ragscope formats` lists, or ask with --preset closed-book",
         ))
-    }
-
-    fn report_skipped(&mut self, report: &IndexReport) {
-        let skipped = report.skipped.len();
-        if skipped > 0 {
-            let files = words::quantity(skipped as u64, "file");
-            self.observer.out.remark(&format!(
-                "skipped {files}; `ragscope index {}` lists the reasons",
-                report.corpus.arguments()
-            ));
-        }
     }
 
     /// Runs a task of the worker while the observer receives its records.

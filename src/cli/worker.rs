@@ -48,13 +48,9 @@ fn announce(
         })
     };
     let line = |device: &Device| {
-        format!(
-            "serving {} ({}), {} free of {}\n",
-            device.name,
-            device.description.trim(),
-            words::bytes(device.free_bytes),
-            words::bytes(device.memory_bytes)
-        )
+        let [free, all] = [device.free_bytes, device.memory_bytes].map(words::bytes);
+        let about = device.description.trim();
+        format!("serving {} ({about}), {free} free of {all}\n", device.name)
     };
 
     let served: Vec<_> = devices.iter().map(served).collect();

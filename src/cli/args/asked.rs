@@ -24,16 +24,13 @@ impl Asked {
     pub fn split(&self) -> Result<(Vec<PathBuf>, &str), Stopped> {
         let advice = "ragscope <COMMAND> [OPTIONS] <FOLDER>... <QUESTION>";
         let wrong = |error| Stopped::usage(error, advice);
-        let (question, folders) = self
-            .asked
-            .split_last()
-            .filter(|(_, folders)| !folders.is_empty())
-            .ok_or_else(|| {
-                wrong("the following required arguments were not provided: <QUESTION>")
-            })?;
-        let question = question
-            .to_str()
-            .ok_or_else(|| wrong("the question is not UTF-8"))?;
+        let parts = self.asked.split_last();
+        let Some((question, folders)) = parts.filter(|(_, folders)| !folders.is_empty()) else {
+            let error = "the following required arguments were not provided: <QUESTION>";
+            return Err(wrong(error));
+        };
+        let question = question.to_str();
+        let question = question.ok_or_else(|| wrong("the question is not UTF-8"))?;
         Ok((folders.iter().map(PathBuf::from).collect(), question))
     }
 }

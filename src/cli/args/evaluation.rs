@@ -121,10 +121,6 @@ fn paper_names() -> PossibleValuesParser {
     let verdicts = VerdictTable::get();
     let of_verdicts =
         verdicts.map(|table| PossibleValue::new(table.name.as_str()).help(table.title.as_str()));
-    PaperTable::all()
-        .iter()
-        .map(named)
-        .chain(of_verdicts)
-        .collect::<Vec<_>>()
-        .into()
+    let tables = PaperTable::all().iter().map(named);
+    Vec::from_iter(tables.chain(of_verdicts)).into()
 }

@@ -31,17 +31,11 @@ impl Shared {
             ("--seed", "seed", self.seed.map(|seed| seed.to_string())),
         ];
 
-        let named = named
-            .into_iter()
-            .filter_map(|(flag, key, value)| Some((flag, key, value?)));
-
-        named
-            .chain(
-                self.set
-                    .iter()
-                    .map(|(key, value)| ("--set", key.as_str(), value.clone())),
-            )
-            .collect()
+        let named = named.into_iter();
+        let named = named.filter_map(|(flag, key, value)| Some((flag, key, value?)));
+        let set = self.set.iter();
+        let set = set.map(|(key, value)| ("--set", key.as_str(), value.clone()));
+        named.chain(set).collect()
     }
 
     /// Applies the flags after the command, which override those before it.

@@ -106,12 +106,18 @@ pub(super) fn leftovers(paths: &Paths, max_days: u32) -> Vec<Leftover> {
             .into_iter()
             .partition(|entry| is_unfinished(&entry.path));
         found.extend(beyond(whole, kind.max_bytes(), max_days));
-        found.extend(with_kind(LeftoverKind::UnfinishedFile, unfinished));
+        let kind = LeftoverKind::UnfinishedFile;
+        let unfinished: Vec<Leftover> = unfinished;
+        found.extend(
+            unfinished
+                .into_iter()
+                .map(|entry| Leftover { kind, ..entry }),
+        );
     }
-    let mut unfinished = entries(LeftoverKind::UnfinishedFile, &paths.sessions());
-    unfinished.extend(entries(LeftoverKind::UnfinishedFile, &paths.probes()));
-    unfinished.retain(|entry| is_unfinished(&entry.path));
-    found.extend(unfinished);
+    for folder in [paths.sessions(), paths.probes()] {
+        let entries = entries(LeftoverKind::UnfinishedFile, &folder).into_iter();
+        found.extend(entries.filter(|entry| is_unfinished(&entry.path)));
+    }
     found.extend(unused_indexes(&paths.indexes()));
     found.retain(|leftover| leftover.age >= DAY);
 
@@ -134,12 +140,6 @@ fn entries(kind: LeftoverKind, folder: &Path) -> Vec<Leftover> {
 fn is_unfinished(path: &Path) -> bool {
     let ending = path.extension().unwrap_or_default().to_string_lossy();
     ending == "part" || ending == "draft" || ending.ends_with("-part")
-}
-
-fn with_kind(kind: LeftoverKind, found: Vec<Leftover>) -> impl Iterator<Item = Leftover> {
-    found
-        .into_iter()
-        .map(move |leftover| Leftover { kind, ..leftover })
 }
 
 /// Returns what is too old, or beyond the bytes that are kept, of one kind with the newest first.

@@ -110,10 +110,9 @@ fn sums(threads: &[Outdated], others: &[Leftover]) -> Vec<String> {
         sums.push((kind.noun(), count, of_kind().map(|other| other.bytes).sum()));
     }
 
-    sums.into_iter()
-        .filter(|(_, count, _)| *count > 0)
-        .map(|(noun, count, bytes)| {
-            format!("{} ({})", words::quantity(count, noun), words::bytes(bytes))
-        })
-        .collect()
+    let sums = sums.into_iter().filter(|(_, count, _)| *count > 0);
+    let sums = sums.map(|(noun, count, bytes)| {
+        format!("{} ({})", words::quantity(count, noun), words::bytes(bytes))
+    });
+    sums.collect()
 }

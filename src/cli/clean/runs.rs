@@ -24,9 +24,8 @@ pub(super) fn find_outdated(sessions: &Path, max_days: u32) -> Result<Vec<Outdat
     let now = SystemTime::now();
     let threads = RecordedThread::group(list_runs(sessions)?, &thread_names(sessions)?);
     let outdated = beyond(threads, max_days, now).into_iter();
-    Ok(outdated
-        .filter_map(|thread| Outdated::at_rest(thread, now))
-        .collect())
+    let at_rest = outdated.filter_map(|thread| Outdated::at_rest(thread, now));
+    Ok(at_rest.collect())
 }
 
 /// Returns the threads that are too old, of threads with the newest first. A thread counts as of

@@ -15,10 +15,8 @@ pub(super) fn indexes(paths: &Paths, settings: &CorpusSettings) -> Vec<Check> {
     let indexes = paths.indexes();
     let found = health(&indexes);
     if found.is_empty() {
-        return vec![Check::good(
-            "indexes",
-            format!("none yet in {}", indexes.display()),
-        )];
+        let found = format!("none yet in {}", indexes.display());
+        return vec![Check::good("indexes", found)];
     }
     let found = found.into_iter();
     found.map(|health| index(health, settings)).collect()
@@ -42,11 +40,8 @@ pub(super) fn database(config: &Config) -> Option<Check> {
             );
             if health.is_open {
                 let advice = "let the server offer TLS, and take sslmode=disable out of index.url";
-                Check::poor(
-                    what,
-                    format!("{found}; what is sent is not encrypted"),
-                    advice,
-                )
+                let found = format!("{found}; what is sent is not encrypted");
+                Check::poor(what, found, advice)
             } else {
                 Check::good(what, found)
             }
@@ -69,14 +64,11 @@ fn index(health: Health, settings: &CorpusSettings) -> Check {
     match health.problem {
         Some(problem) => Check::wrong("index", problem),
         None if Path::new(&health.folder).is_dir() => Check::good("index", found),
-        None => Check::poor(
-            "index",
-            found,
-            &format!(
-                "the folder no longer exists: delete {} to free its space",
-                health.root.display()
-            ),
-        ),
+        None => {
+            let root = health.root.display();
+            let advice = format!("the folder no longer exists: delete {root} to free its space");
+            Check::poor("index", found, &advice)
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::IsTerminal;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::check::Check;
 use crate::config::{Config, Paths};
@@ -10,6 +10,7 @@ use crate::event::Problem;
 use crate::files;
 use crate::llm::Runtime;
 use crate::llm::rpc::RpcWorker;
+use crate::story::text::join;
 use crate::story::words;
 
 /// Minimum size of the screen, columns and rows.
@@ -17,71 +18,43 @@ const MIN_SCREEN: (u16, u16) = (60, 16);
 
 pub(super) fn build(runtime: &Runtime) -> Check {
     let features = runtime.features();
-    let found = format!(
-        "ragscope {}, {}",
-        env!("CARGO_PKG_VERSION"),
-        features.join(" ")
-    );
+    let version = env!("CARGO_PKG_VERSION");
+    let found = format!("ragscope {version}, {}", features.join(" "));
     let slow = cfg!(target_arch = "x86_64") && !features.iter().any(|feature| feature == "AVX2");
-
     if slow {
-        Check::poor(
-            "build",
-            found,
-            "models run without AVX2: use a release build, which selects kernels for the processor",
-        )
+        let advice =
+            "models run without AVX2: use a release build, which selects kernels for the processor";
+        Check::poor("build", found, advice)
     } else {
         Check::good("build", found)
     }
 }
 
 pub(super) fn devices(runtime: &Runtime) -> Check {
-    let found: Vec<String> = runtime
-        .devices()
-        .iter()
-        .map(|device| {
-            format!(
-                "{} ({}, {})",
-                device.name,
-                device.description.trim(),
-                words::bytes(device.memory_bytes)
-            )
-        })
-        .collect();
-
-    if found.is_empty() {
-        return Check::wrong(
-            "devices",
-            Problem::new("llama.cpp found no device", "rebuild with `make demo`"),
-        );
+    let devices = runtime.devices();
+    if devices.is_empty() {
+        let problem = Problem::new("llama.cpp found no device", "rebuild with `make demo`");
+        return Check::wrong("devices", problem);
     }
-
-    Check::good("devices", found.join(", "))
+    let found = devices.iter().map(|device| {
+        let memory = words::bytes(device.memory_bytes);
+        format!("{} ({}, {memory})", device.name, device.description.trim())
+    });
+    Check::good("devices", join(found, ", "))
 }
 
 /// Checks each worker of the settings: whether it answers, and its memory.
 pub(super) fn workers(config: &Config) -> Vec<Check> {
     let check = |endpoint: &String| match RpcWorker::ask(endpoint) {
         Ok(worker) => {
-            let memory: Vec<String> = worker
-                .devices
-                .iter()
-                .map(|device| {
-                    format!(
-                        "{} free of {}",
-                        words::bytes(device.free_bytes),
-                        words::bytes(device.memory_bytes)
-                    )
-                })
-                .collect();
+            let memory = worker.devices.iter().map(|device| {
+                let [free, all] = [device.free_bytes, device.memory_bytes].map(words::bytes);
+                format!("{free} free of {all}")
+            });
+            let memory = join(memory, " and ");
             let [major, minor, patch] = worker.version;
-            Check::good(
-                "worker",
-                format!(
-                    "{endpoint}: {}, protocol {major}.{minor}.{patch}",
-                    memory.join(" and ")
-                ),
-            )
+            let found = format!("{endpoint}: {memory}, protocol {major}.{minor}.{patch}");
+            Check::good("worker", found)
         }
         Err(error) => Check::wrong("worker", error),
     };
@@ -97,24 +70,24 @@ pub(super) fn folders(paths: &Paths) -> Vec<Check> {
         ("cache", &paths.cache),
     ];
 
-    all.map(|(what, folder)| match try_writing(folder) {
-        Ok(()) if files::is_private(folder).is_ok_and(|is_private| !is_private) => Check::wrong(
-            what,
-            Problem::new(
-                format!("other users can read {}", folder.display()),
-                "it belongs to another user: set RAGSCOPE_HOME to a folder of your own",
-            ),
-        ),
-        Ok(()) => Check::good(what, folder.display().to_string()),
-        Err(error) => Check::wrong(
-            what,
-            Problem::new(
-                format!("cannot write {} ({error})", folder.display()),
+    let check = |(what, folder): (&str, &PathBuf)| {
+        let shown = folder.display();
+        let problem = match try_writing(folder) {
+            Ok(()) if files::is_private(folder).is_ok_and(|is_private| !is_private) => {
+                Problem::new(
+                    format!("other users can read {shown}"),
+                    "it belongs to another user: set RAGSCOPE_HOME to a folder of your own",
+                )
+            }
+            Ok(()) => return Check::good(what, shown.to_string()),
+            Err(error) => Problem::new(
+                format!("cannot write {shown} ({error})"),
                 "grant yourself write permission, free some space, or set RAGSCOPE_HOME to another folder",
             ),
-        ),
-    })
-    .into()
+        };
+        Check::wrong(what, problem)
+    };
+    all.map(check).into()
 }
 
 fn try_writing(folder: &Path) -> std::io::Result<()> {
@@ -126,11 +99,10 @@ fn try_writing(folder: &Path) -> std::io::Result<()> {
 }
 
 pub(super) fn terminal() -> Check {
+    let what = "terminal";
     if !std::io::stdout().is_terminal() {
-        return Check::good(
-            "terminal",
-            "not a terminal: the screen needs one, the other commands do not",
-        );
+        let found = "not a terminal: the screen needs one, the other commands do not";
+        return Check::good(what, found);
     }
 
     let name = std::env::var("TERM").unwrap_or_default();
@@ -139,20 +111,12 @@ pub(super) fn terminal() -> Check {
     let found = format!("{name}, {columns}x{rows}, {colours} colours");
 
     if name == "dumb" {
-        return Check::poor(
-            "terminal",
-            found,
-            "the screen does not work in a dumb terminal: use another one",
-        );
+        let advice = "the screen does not work in a dumb terminal: use another one";
+        Check::poor(what, found, advice)
+    } else if columns < MIN_SCREEN.0 || rows < MIN_SCREEN.1 {
+        let advice = "enlarge it to at least 60 columns and 16 rows for the screen";
+        Check::poor(what, found, advice)
+    } else {
+        Check::good(what, found)
     }
-
-    if columns < MIN_SCREEN.0 || rows < MIN_SCREEN.1 {
-        return Check::poor(
-            "terminal",
-            found,
-            "enlarge it to at least 60 columns and 16 rows for the screen",
-        );
-    }
-
-    Check::good("terminal", found)
 }

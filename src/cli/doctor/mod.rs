@@ -6,11 +6,10 @@ mod models;
 mod indexes;
 
 use crate::config::{Layers, Paths, assets_folder};
-use crate::event::harmless;
 use crate::llm::Runtime;
 
 use super::failure::{Exit, Stopped};
-use super::output::Output;
+use super::output::{Output, table};
 use check::{Check, CheckState};
 use indexes::{database, indexes};
 use machine::{build, devices, folders, terminal, workers};
@@ -24,12 +23,8 @@ pub fn run(
 ) -> Result<Exit, Stopped> {
     let mut checks = Vec::new();
 
-    let config = match layers.map(|layers| layers.config()) {
-        Ok(Ok(config)) => Some(config),
-        Ok(Err(error)) => {
-            checks.push(Check::wrong("settings", error));
-            None
-        }
+    let config = match layers.and_then(|layers| Ok(layers.config()?)) {
+        Ok(config) => Some(config),
         Err(Stopped::Failure(failure)) => {
             checks.push(Check::wrong("settings", failure.problem));
             None
@@ -59,40 +54,23 @@ pub fn run(
     checks.push(terminal());
 
     print(&checks, out)?;
-    Ok(
-        if checks.iter().any(|check| check.state == CheckState::Wrong) {
-            Exit::Failed
-        } else {
-            Exit::Done
-        },
-    )
+    let is_wrong = checks.iter().any(|check| check.state == CheckState::Wrong);
+    Ok(if is_wrong { Exit::Failed } else { Exit::Done })
 }
 
 fn print(checks: &[Check], out: &mut Output) -> std::io::Result<()> {
-    if out.json {
-        return out.json_pretty(&serde_json::json!({ "checks": checks }));
-    }
-
-    let width = checks
-        .iter()
-        .map(|check| check.what.chars().count())
-        .max()
-        .unwrap_or(0);
-
+    let mut rows = Vec::new();
     for check in checks {
         let mark = match check.state {
             CheckState::Good => "ok    ",
             CheckState::Poor => "note  ",
             CheckState::Wrong => "WRONG ",
         };
-        out.text(&harmless(&format!(
-            "{mark}{:<width$}  {}\n",
-            check.what, check.found
-        )))?;
-        if let Some(advice) = &check.advice {
-            out.text(&harmless(&format!("      {:<width$}  fix: {advice}\n", "")))?;
-        }
+        rows.push([format!("{mark}{}", check.what), check.found.clone()]);
+        let fix = check.advice.iter();
+        rows.extend(fix.map(|advice| [String::new(), format!("fix: {advice}")]));
     }
 
-    Ok(())
+    let value = serde_json::json!({ "checks": checks });
+    out.print(&value, || table(&rows))
 }

@@ -1,6 +1,6 @@
 //! The models: whether they are intact, fit, load and answer.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Instant;
 
 use super::check::{Check, CheckState};
@@ -28,18 +28,16 @@ pub(super) fn bundled_models(folder: &Path) -> Check {
     for model in bundled::models() {
         match model.is_unchanged(folder) {
             Ok(true) => names.push(model.file),
-            Ok(false) => wrong.push(format!(
-                "{} differs from the file that MODELS.md lists",
-                model.file
-            )),
+            Ok(false) => {
+                let file = model.file;
+                wrong.push(format!("{file} differs from the file that MODELS.md lists"));
+            }
             Err(error) => wrong.push(format!("{} cannot be read ({error})", model.file)),
         }
     }
     if wrong.is_empty() {
-        return Check::good(
-            what,
-            format!("as MODELS.md lists them: {}", names.join(", ")),
-        );
+        let found = format!("as MODELS.md lists them: {}", names.join(", "));
+        return Check::good(what, found);
     }
     let advice = format!(
         "restore it in {} (`git checkout -- assets/models` in the checkout); if you trained it yourself, update its checksum in MODELS.md",
@@ -57,23 +55,21 @@ pub(super) fn memory(runtime: &Runtime, config: &Config, paths: &Paths) -> Optio
 
     let file = resolve(&config.generator.model, paths).ok()?;
     Some(match shortage(runtime, &file, &config.generator).ok()? {
-        Some((need, free_bytes)) => Check::poor(
-            what,
-            format!(
-                "{} {}",
-                config.generator.model,
-                words::memory(need, free_bytes)
-            ),
-            "choose a smaller model (`ragscope models recommend`), or lower generator.context_tokens; what does not fit is read from the disk again and again",
-        ),
+        Some((need, free_bytes)) => {
+            let memory = words::memory(need, free_bytes);
+            Check::poor(
+                what,
+                format!("{} {memory}", config.generator.model),
+                "choose a smaller model (`ragscope models recommend`), or lower generator.context_tokens; what does not fit is read from the disk again and again",
+            )
+        }
         // each worker has a line of its own
         None if !config.generator.rpc.is_empty() => return None,
         None => {
             let memory = machine_memory(runtime);
-            let free_bytes = memory
-                .free_bytes
-                .map_or("an unknown size".to_owned(), words::bytes);
-            Check::good(what, format!("{free_bytes} free on {}", memory.device))
+            let free = memory.free_bytes.map(words::bytes);
+            let free = free.unwrap_or("an unknown size".to_owned());
+            Check::good(what, format!("{free} free on {}", memory.device))
         }
     })
 }
@@ -92,18 +88,13 @@ pub(super) fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<C
         model(ModelRole::Embedder, embedder),
     ];
     if !config.reranker.url.is_empty() {
-        let connected = time(|| {
-            ServerReranker::connect(&config.reranker, &config.server, &stop)
-                .map(|model| model.card().clone())
-        });
+        let connect = || ServerReranker::connect(&config.reranker, &config.server, &stop);
+        let connected = time(|| Ok(connect()?.card().clone()));
         checks.push(model(ModelRole::Reranker, connected));
     }
     if generates.as_ref().is_some_and(|card| card.practice) {
-        checks.push(Check::poor(
-            "generator",
-            words::PRACTICE,
-            "`ragscope models recommend` lists models for this machine",
-        ));
+        let advice = "`ragscope models recommend` lists models for this machine";
+        checks.push(Check::poor("generator", words::PRACTICE, advice));
     }
     checks.extend(generates.map(|card| probe(config, paths, &card)));
     checks.extend(embeds.and_then(|card| linker(paths, &card)));
@@ -111,31 +102,27 @@ pub(super) fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<C
 }
 
 fn generator(runtime: &Runtime, config: &Config, paths: &Paths, stop: &StopFlag) -> Loaded {
-    if config.generator.url.is_empty() {
-        return load_timed(&config.generator.model, paths, |file| {
-            let silent = &mut |_fraction: f32| Flow::Continue;
-            open_generator(runtime, file, &config.generator, stop, silent)
-                .map(|model| model.card().clone())
+    if !config.generator.url.is_empty() {
+        return time(|| {
+            let connected = connect_generator(&config.generator, &config.server, stop)?;
+            Ok(connected.generator.card().clone())
         });
     }
-    time(|| {
-        let connected = connect_generator(&config.generator, &config.server, stop)?;
-        Ok(connected.generator.card().clone())
-    })
+    let file = resolve(&config.generator.model, paths)?;
+    let silent = &mut |_fraction: f32| Flow::Continue;
+    let mut load = || open_generator(runtime, &file, &config.generator, stop, silent);
+    time(|| Ok(load()?.card().clone()))
 }
 
 fn embedder(runtime: &Runtime, config: &Config, paths: &Paths, stop: &StopFlag) -> Loaded {
-    if config.embedder.url.is_empty() {
-        return load_timed(&config.embedder.model, paths, |file| {
-            let silent = &mut |_fraction: f32| Flow::Continue;
-            load_embedder(runtime, file, &config.embedder, stop, silent)
-                .map(|model| model.card().clone())
-        });
+    if !config.embedder.url.is_empty() {
+        let connect = || ServerEmbedder::connect(&config.embedder, &config.server, stop);
+        return time(|| Ok(connect()?.card().clone()));
     }
-    time(|| {
-        ServerEmbedder::connect(&config.embedder, &config.server, stop)
-            .map(|model| model.card().clone())
-    })
+    let file = resolve(&config.embedder.model, paths)?;
+    let silent = &mut |_fraction: f32| Flow::Continue;
+    let mut load = || load_embedder(runtime, &file, &config.embedder, stop, silent);
+    time(|| Ok(load()?.card().clone()))
 }
 
 /// Checks that the sentence-level linker reads the vectors of this embedder. The generator links
@@ -145,18 +132,17 @@ fn linker(paths: &Paths, embedder: &ModelCard) -> Option<Check> {
     let model = SENTENCE_MODEL;
     let file = resolve(model, paths).ok()?;
 
-    match linker_misfit(&file, embedder) {
-        Ok(None) => Some(Check::good(
-            what,
-            format!("{model} reads the vectors of {}", embedder.file),
-        )),
-        Ok(Some(reason)) => Some(Check::poor(
-            what,
-            format!("{reason}; with linker.kind = \"sentence\" the generator links instead"),
-            LINKER_ADVICE,
-        )),
-        Err(error) => Some(Check::wrong(what, error)),
-    }
+    Some(match linker_misfit(&file, embedder) {
+        Ok(None) => {
+            let found = format!("{model} reads the vectors of {}", embedder.file);
+            Check::good(what, found)
+        }
+        Ok(Some(reason)) => {
+            let instead = "with linker.kind = \"sentence\" the generator links instead";
+            Check::poor(what, format!("{reason}; {instead}"), LINKER_ADVICE)
+        }
+        Err(error) => Check::wrong(what, error),
+    })
 }
 
 /// Checks the probe. The gate falls back to the token entropy, so a missing probe is not a failure.
@@ -172,13 +158,10 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
     match found {
         Ok((file, probe)) => {
             let auroc = probe.card.held_out.and_then(|figures| figures.auroc);
-            let quality = auroc.map_or("not measured".to_owned(), |auroc| {
-                format!("AUROC {auroc:.2} held out")
-            });
-            Check::good(
-                "probe",
-                format!("{} for {} ({quality})", file.display(), generator.file),
-            )
+            let quality = auroc.map(|auroc| format!("AUROC {auroc:.2} held out"));
+            let quality = quality.unwrap_or("not measured".to_owned());
+            let found = format!("{} for {} ({quality})", file.display(), generator.file);
+            Check::good("probe", found)
         }
         Err(error) => {
             let Problem { error, advice } = error.into();
@@ -186,16 +169,6 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
             Check::new("probe", CheckState::Poor, Problem { error, advice })
         }
     }
-}
-
-/// Returns the card of a model that is loaded here, and the milliseconds that it took.
-fn load_timed(
-    name: &str,
-    paths: &Paths,
-    load: impl FnOnce(&PathBuf) -> Result<ModelCard, LlmError>,
-) -> Loaded {
-    let file = resolve(name, paths)?;
-    time(|| load(&file))
 }
 
 fn time(load: impl FnOnce() -> Result<ModelCard, LlmError>) -> Loaded {
@@ -228,11 +201,8 @@ fn model(role: ModelRole, loaded: Loaded) -> Check {
             if card.template_fallback.is_empty() {
                 Check::good(role.name(), found)
             } else {
-                Check::poor(
-                    role.name(),
-                    format!("{found}; {}", card.template_fallback),
-                    TEMPLATE_ADVICE,
-                )
+                let found = format!("{found}; {}", card.template_fallback);
+                Check::poor(role.name(), found, TEMPLATE_ADVICE)
             }
         }
         Err(error) => Check::wrong(role.name(), error),

@@ -11,7 +11,7 @@ use crate::config::{Layers, Paths, RetrieverKind};
 use crate::engine::{RunError, Worker};
 use crate::eval::{self, Answers, Ended, Examined, Plan, Progress, Question, Row};
 use crate::event::{
-    Ask, Event, Flow, OtherFiles, Outcome, Problem, RunEvent, SessionEvent, TracedLookup,
+    Ask, Event, Flow, OtherFiles, Outcome, Problem, Record, RunEvent, SessionEvent, TracedLookup,
     saturating_u32,
 };
 use crate::story::{Expected, Inquiry, Run, Settings, words};
@@ -54,11 +54,8 @@ pub(super) fn ask(
         let variant = known.ok_or_else(|| {
             Failure::new(format!("unknown preset {name}"), "run the command again")
         })?;
-        Ok(Box::new(UnderPreset::open(
-            variant.layers.clone(),
-            setting,
-            &report,
-        )?))
+        let layers = variant.layers.clone();
+        Ok(Box::new(UnderPreset::open(layers, setting, &report)?))
     };
 
     let ended = eval::run(plan, journal, &mut open, &mut |progress: &Progress| {
@@ -71,21 +68,14 @@ pub(super) fn ask(
 }
 
 fn line(progress: &Progress) -> String {
-    let mut line = format!(
-        "{}: {} of {} answers",
-        progress.preset, progress.done, progress.total
-    );
-
+    let Progress { done, total, .. } = *progress;
+    let mut line = format!("{}: {done} of {total} answers", progress.preset);
     if let Some(each) = progress.each {
-        let left = each * saturating_u32(progress.total - progress.done);
+        let left = each * saturating_u32(total - done);
         let left_ms = u64::try_from(left.as_millis()).unwrap_or(u64::MAX);
-        line.push_str(&format!(
-            ", {:.1} s each, {}",
-            each.as_secs_f64(),
-            words::time_left(left_ms)
-        ));
+        let left = words::time_left(left_ms);
+        line.push_str(&format!(", {:.1} s each, {left}", each.as_secs_f64()));
     }
-
     line
 }
 
@@ -106,17 +96,13 @@ impl<'a> UnderPreset<'a> {
         let mut worker = Worker::new(layers, setting.paths.clone(), setting.interrupt.stop_flag());
 
         if let Some(folder) = setting.asked.folder.as_ref().filter(|_| searches) {
-            let mut publish = |record: crate::event::Record| report(&record.event);
-            let stopped = |error: RunError| {
-                if setting.interrupt.is_seen() {
-                    Stopped::Interrupted
-                } else {
-                    error.into()
-                }
+            let mut publish = |record: Record| report(&record.event);
+            let stopped = |error: RunError| match setting.interrupt.flow() {
+                Flow::Stop => Stopped::Interrupted,
+                Flow::Continue => error.into(),
             };
-            worker
-                .open(std::slice::from_ref(folder), false, &mut publish)
-                .map_err(stopped)?;
+            let folders = std::slice::from_ref(folder);
+            worker.open(folders, false, &mut publish).map_err(stopped)?;
 
             match worker.update(&mut publish) {
                 Ok(Some(_)) => {}
@@ -148,18 +134,10 @@ impl<'a> UnderPreset<'a> {
         settings: &[(String, String)],
         publish: &mut dyn FnMut(&Event) -> Flow,
     ) -> Result<(), Problem> {
-        let found = self
-            .worker
-            .search(&question.question, settings, &mut |record| {
-                publish(&record.event)
-            })?;
-
-        let finished = RunEvent::RetrievalFinished {
-            step: 0,
-            retrieval: found,
-        };
+        let report = &mut |record: Record| publish(&record.event);
+        let retrieval = self.worker.search(&question.question, settings, report)?;
+        let finished = RunEvent::RetrievalFinished { step: 0, retrieval };
         let _ = publish(&Event::Run(finished));
-
         Ok(())
     }
 }
@@ -181,10 +159,8 @@ impl Answers for UnderPreset<'_> {
             overrides,
             ..Ask::new(&question.question)
         };
-        let outcome = self
-            .worker
-            .ask(&asked, &mut |record| publish(&record.event))?;
-        match outcome {
+        let report = &mut |record: Record| publish(&record.event);
+        match self.worker.ask(&asked, report)? {
             Outcome::Completed | Outcome::LimitReached | Outcome::Stopped => Ok(()),
             Outcome::Failed(problem) => Err(problem),
         }
@@ -205,13 +181,12 @@ impl Answers for UnderPreset<'_> {
         }
 
         let quotes = question.evidence.iter().map(|known| known.quote.clone());
-        let passages: Vec<String> = quotes.collect();
+        let mut passages: Vec<String> = quotes.collect();
+        if passages.is_empty() {
+            passages.clone_from(&question.answers);
+        }
         let expected = Expected {
-            passages: if passages.is_empty() {
-                question.answers.clone()
-            } else {
-                passages
-            },
+            passages,
             answers: question.answers.clone(),
             guess: None,
         };
@@ -264,15 +239,15 @@ impl Inquiry for AskedAgain<'_> {
         phrase: &str,
         queries: &[(u32, String)],
     ) -> Result<Vec<TracedLookup>, Problem> {
-        let publish = &mut |record: crate::event::Record| (self.publish)(&record.event);
-        let traced = self
+        let publish = &mut |record: Record| (self.publish)(&record.event);
+        let settings = &self.settings;
+        Ok(self
             .worker
-            .trace_passage(phrase, queries, &self.settings, publish)?;
-        Ok(traced)
+            .trace_passage(phrase, queries, settings, publish)?)
     }
 
     fn search_other_files(&mut self, phrase: &str) -> Result<OtherFiles, Problem> {
-        let publish = &mut |record: crate::event::Record| (self.publish)(&record.event);
+        let publish = &mut |record: Record| (self.publish)(&record.event);
         Ok(self.worker.search_other_files(phrase, publish)?)
     }
 }

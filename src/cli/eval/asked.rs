@@ -13,6 +13,7 @@ use crate::cli::output::Output;
 use crate::config::{Config, Paths, demo_corpus};
 use crate::corpus::FoundFile;
 use crate::eval::{DATASETS, Documents, Evidence, Question, QuestionSet};
+use crate::story::text::join;
 use crate::story::words;
 
 /// Questions, and the place of their answers.
@@ -90,11 +91,8 @@ fn keep_searchable(questions: &mut Vec<Question>) -> Result<Option<String>, Fail
     let mut by_answer = 0_u64;
     for question in questions.iter_mut() {
         question.is_retrieval_only = true;
-        let answer = question
-            .answers
-            .first()
-            .filter(|_| question.evidence.is_empty());
-        if let Some(answer) = answer {
+        let answer = question.answers.first();
+        if let Some(answer) = answer.filter(|_| question.evidence.is_empty()) {
             by_answer += 1;
             question.evidence = vec![Evidence::anywhere(answer)];
         }
@@ -144,16 +142,12 @@ fn choose(questions: &[Question], what: &Evaluation) -> Result<Vec<Question>, Fa
 
     // files are often sorted by kind, so the first questions would all be of one kind
     let is_drawn = |at: usize| limit >= count || (at + 1) * limit / count > at * limit / count;
-    let chosen: Vec<Question> = all
-        .into_iter()
-        .enumerate()
-        .filter(|(at, _)| is_drawn(*at))
-        .map(|(_, question)| question.clone())
-        .collect();
+    let drawn = all.into_iter().enumerate().filter(|(at, _)| is_drawn(*at));
+    let chosen: Vec<Question> = drawn.map(|(_, question)| question.clone()).collect();
 
     if chosen.is_empty() {
         let splits: BTreeSet<&str> = questions.iter().map(|one| one.split.as_str()).collect();
-        let known = splits.into_iter().collect::<Vec<_>>().join(", ");
+        let known = join(splits, ", ");
         return Err(Failure::usage(
             "no question matches --split and --limit",
             format!("this file has the splits: {known}"),

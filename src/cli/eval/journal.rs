@@ -30,9 +30,9 @@ pub(super) fn open(
     if plan.count_left(&journal) == 0 {
         out.remark("every question is already answered; --fresh asks them again");
     } else if !journal.rows().is_empty() {
+        let known = journal.rows().len();
         out.remark(&format!(
-            "continuing after {} answers; --fresh starts over",
-            journal.rows().len()
+            "continuing after {known} answers; --fresh starts over"
         ));
     }
     Ok(journal)
@@ -76,8 +76,8 @@ pub(super) fn name(
         hasher.update(format!("{question:?} {limit:?}").as_bytes());
     }
     for file in files {
-        hasher
-            .update(format!("{} {} {}", file.path, file.bytes, file.times.modified_ns).as_bytes());
+        let stamp = format!("{} {} {}", file.path, file.bytes, file.times.modified_ns);
+        hasher.update(stamp.as_bytes());
     }
     Ok(hasher.finalize().to_hex()[..16].to_owned())
 }
@@ -90,16 +90,9 @@ fn program_files(paths: &Paths) -> Vec<PathBuf> {
         assets_folder().join("probes"),
     ];
 
-    let entries = folders
-        .into_iter()
-        .filter_map(|folder| std::fs::read_dir(folder).ok())
-        .flatten()
-        .flatten();
-
-    std::env::current_exe()
-        .into_iter()
-        .chain(entries.map(|entry| entry.path()))
-        .collect()
+    let folders = folders.into_iter().flat_map(std::fs::read_dir);
+    let files = folders.flatten().flatten().map(|entry| entry.path());
+    std::env::current_exe().into_iter().chain(files).collect()
 }
 
 /// Returns the files of the models that a configuration names.

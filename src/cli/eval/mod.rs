@@ -75,18 +75,15 @@ fn evaluate(
     let asked = AskedQuestions::read(what, paths, &variants, out)?;
     let config = layers.config()?;
     let files = asked.files(&config)?;
-    let missing = EvidenceCheck::run(&asked.questions, &documents(&files, &config))
-        .missing()
-        .to_vec();
+    let evidence = EvidenceCheck::run(&asked.questions, &documents(&files, &config));
+    let missing = evidence.missing().to_vec();
     warn(out, &asked.remarks, "of the question file");
     warn(out, &missing, "about evidence");
 
     let name = journal::name(&variants, &asked, &files, what, paths)?;
+    let presets = variants.iter().map(|variant| variant.name.clone());
     let plan = Plan {
-        presets: variants
-            .iter()
-            .map(|variant| variant.name.clone())
-            .collect(),
+        presets: presets.collect(),
         questions: asked.questions.clone(),
     };
     let mut journal = journal::open(&name, &plan, what, paths, out)?;
@@ -109,8 +106,8 @@ fn evaluate(
         report.fitted_verdicts = fit_verdicts(journal.rows(), folder, paths, out)?;
     }
     print(&report, &journal, what.report.as_deref(), out)?;
-    what.min_recall
-        .map_or(Ok(Exit::Done), |wanted| check_recall(&report, wanted, out))
+    let wanted = what.min_recall;
+    wanted.map_or(Ok(Exit::Done), |wanted| check_recall(&report, wanted, out))
 }
 
 /// Fits the verdict to the answers of each model over a folder, and keeps what predicts better.
@@ -137,8 +134,8 @@ fn fit_verdicts(
     let folder = folder.canonicalize().map_err(unwritten)?;
     let mut kept = VerdictFits::read(paths.verdict_fits_file());
     for of_model in &fitted {
-        kept.keep(&of_model.model, &[&folder], of_model.fit)
-            .map_err(unwritten)?;
+        let kept = kept.keep(&of_model.model, &[&folder], of_model.fit);
+        kept.map_err(unwritten)?;
     }
     Ok(fitted)
 }
@@ -227,13 +224,13 @@ fn evaluated_layers(what: &Evaluation, flags: &Shared, paths: &Paths) -> Result<
 
     if let Some(samples) = what.samples {
         let kind = if samples == 0 { "off" } else { "soft" };
-        for (key, value) in [
-            ("utility.samples", samples.to_string()),
-            ("utility.kind", kind.to_owned()),
-        ] {
-            layers
-                .set("--samples", key, &value)
-                .map_err(variants::usage)?;
+        let settings = [
+            ("utility.samples", &*samples.to_string()),
+            ("utility.kind", kind),
+        ];
+        for (key, value) in settings {
+            let set = layers.set("--samples", key, value);
+            set.map_err(variants::usage)?;
         }
     }
     Ok(layers)
@@ -248,13 +245,11 @@ fn print(
 ) -> Result<(), Stopped> {
     if let Some(file) = file {
         let page = eval::page(report, journal.rows());
+        let shown = file.display();
         files::save(file, page).map_err(|error| {
-            Failure::new(
-                format!("cannot write {} ({error})", file.display()),
-                "check the path",
-            )
+            Failure::new(format!("cannot write {shown} ({error})"), "check the path")
         })?;
-        out.remark(&format!("wrote {}", file.display()));
+        out.remark(&format!("wrote {shown}"));
     }
 
     Ok(out.print(report, || eval::markdown(report))?)
@@ -266,10 +261,9 @@ fn warn(out: &mut Output, remarks: &[String], what: &str) {
     for remark in remarks.iter().take(MAX_SHOWN) {
         out.remark(&format!("warning: {remark}"));
     }
-    if remarks.len() > MAX_SHOWN {
+    if let Some(more @ 1..) = remarks.len().checked_sub(MAX_SHOWN) {
         out.remark(&format!(
-            "warning: {} more {what}; --json and --report list them all",
-            remarks.len() - MAX_SHOWN
+            "warning: {more} more {what}; --json and --report list them all"
         ));
     }
 }

@@ -26,13 +26,12 @@ pub(super) fn variants(
     let variant = |row: &crate::eval::PaperRow| {
         let preset = ("preset".to_owned(), row.preset.clone());
         let examples = examples.map(|name| (EXAMPLES.to_owned(), name.to_owned()));
-        let settings: Vec<(String, String)> = std::iter::once(preset)
+        let settings = std::iter::once(preset)
             .chain(examples)
-            .chain(row.set.clone())
-            .collect();
+            .chain(row.set.clone());
         Ok(Variant {
             name: row.name.clone(),
-            layers: layers.with(&settings)?,
+            layers: layers.with(&Vec::from_iter(settings))?,
         })
     };
 
@@ -71,9 +70,9 @@ pub(super) fn remark_probes(
     paths: &Paths,
     out: &mut Output,
 ) -> Result<(), Stopped> {
-    let known: Vec<ProbeCard> = probe::folders(paths)
-        .iter()
-        .flat_map(|folder| probe::files(folder))
+    let folders = probe::folders(paths).into_iter();
+    let files = folders.flat_map(|folder| probe::files(&folder));
+    let known: Vec<ProbeCard> = files
         .filter_map(|file| probe::describe(&file).ok())
         .collect();
 

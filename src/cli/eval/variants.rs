@@ -59,12 +59,8 @@ fn presets(names: Option<&str>, layers: &Layers) -> Result<Vec<Variant>, Stopped
     let own = layers.config()?.preset;
 
     let mut presets: Vec<Variant> = Vec::new();
-    for name in names
-        .unwrap_or(&own)
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-    {
+    let names = names.unwrap_or(&own).split(',').map(str::trim);
+    for name in names.filter(|name| !name.is_empty()) {
         if !presets.iter().any(|known| known.name == name) {
             let mut layers = layers.with(&[("preset".to_owned(), name.to_owned())])?;
             let config = layers.config().map_err(usage)?;
