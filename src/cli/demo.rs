@@ -10,8 +10,8 @@ use crate::event::harmless;
 
 use super::args::Shared;
 use super::ask::AskedQuestion;
+use super::call::CommandCall;
 use super::failure::{Exit, Failure, Stopped};
-use super::output::Output;
 use super::settings::{self, with_flags};
 use super::text::{Detail, RunText};
 use super::work::Work;
@@ -84,7 +84,8 @@ fn not_found(error: impl ToString) -> Failure {
 }
 
 /// Asks the first prepared question and prints the run as text.
-pub fn print(flags: &Shared, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+pub(super) fn print(call: CommandCall<'_>) -> Result<Exit, Stopped> {
+    let CommandCall { flags, paths, out } = call;
     let mut layers = layers(flags, paths)?;
     let first = questions()?.into_iter().next();
     let prepared = first.ok_or_else(|| not_found("prepared.toml lists no question"))?;

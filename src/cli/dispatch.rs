@@ -9,8 +9,9 @@ use crate::host::{self, DocumentFlags};
 use crate::llm::{isolated, sandbox};
 use crate::serve::mcp;
 
-use super::args::{Arguments, ModelsCommand, Shared, Subcommands};
+use super::args::{Arguments, ModelsCommand, Subcommands};
 use super::ask::AskedQuestion;
+use super::call::CommandCall;
 use super::clean::{self, Cleaning};
 use super::failure::{Exit, Stopped};
 use super::folders::check_folders;
@@ -19,8 +20,7 @@ use super::text::RunText;
 use super::threads::{self, NamedThread};
 use super::work::Work;
 use super::{
-    demo, doctor, eval, formats, guide, inspect, probe, pull, reading, replay, serve, settings,
-    worker,
+    demo, doctor, eval, formats, guide, inspect, probe, pull, reading, replay, serve, worker,
 };
 
 /// The settings of `ask --quotes`: the preset, its prompt whatever the user's settings say, and the
@@ -32,18 +32,12 @@ const QUOTES: [(&str, &str); 4] = [
     ("generator.url", ""),
 ];
 
-/// A command with what all of them need.
-struct CommandCall<'a> {
-    flags: &'a Shared,
-    paths: Paths,
-    out: &'a mut Output,
-}
-
 /// Carries out a command that needs no screen.
 pub(super) fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, Stopped> {
+    let paths = Paths::for_user();
     let call = CommandCall {
         flags: &arguments.shared,
-        paths: Paths::for_user(),
+        paths: &paths,
         out,
     };
 
@@ -70,7 +64,7 @@ pub(super) fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, 
 impl<'a> CommandCall<'a> {
     fn run(self, command: &Subcommands) -> Result<Exit, Stopped> {
         match command {
-            Subcommands::Demo => demo::print(self.flags, &self.paths, self.out),
+            Subcommands::Demo => demo::print(self),
             Subcommands::Index {
                 explain: Some(file),
                 ..
@@ -124,15 +118,13 @@ impl<'a> CommandCall<'a> {
             Subcommands::Links { folders, rebuild } => self.links(folders, *rebuild),
             Subcommands::Mcp { folders } => {
                 check_folders(folders)?;
-                mcp::run(folders, self.layers()?, &self.paths)?;
+                mcp::run(folders, self.layers()?, self.paths)?;
                 Ok(Exit::Done)
             }
-            Subcommands::Serve(what) => serve::run(what, self.layers()?, &self.paths, self.out),
-            Subcommands::Worker { listen } => {
-                worker::run(listen, &self.layers()?.config()?, &self.paths, self.out)
-            }
-            Subcommands::Eval(what) => eval::run(what, self.flags, &self.paths, self.out),
-            Subcommands::Probe(what) => probe::run(what, self.flags, &self.paths, self.out),
+            Subcommands::Serve(what) => serve::run(what, self),
+            Subcommands::Worker { listen } => worker::run(listen, self),
+            Subcommands::Eval(what) => eval::run(what, self),
+            Subcommands::Probe(what) => probe::run(what, self),
             Subcommands::Replay { file, repeats } => self.replay(file, *repeats),
             Subcommands::Threads { command } => {
                 threads::run(command.as_ref(), &self.paths.sessions(), self.out)
@@ -143,17 +135,14 @@ impl<'a> CommandCall<'a> {
                 } else {
                     Cleaning::Removed
                 };
-                clean::run(cleaning, &self.layers()?.config()?, &self.paths, self.out)
+                clean::run(cleaning, self)
             }
             Subcommands::Models { command } => self.models(command.as_ref()),
             Subcommands::Guide { topic } => guide::run(topic.as_deref(), self.out),
             Subcommands::Formats => formats::run(self.out),
-            Subcommands::Doctor => doctor::run(self.layers(), &self.paths, self.out),
-            Subcommands::Paths => inspect::paths(&self.paths, self.out),
-            Subcommands::Config { effective } => {
-                let layers = || settings::layers(self.flags, &self.paths);
-                inspect::config(*effective, layers, self.out)
-            }
+            Subcommands::Doctor => doctor::run(self),
+            Subcommands::Paths => inspect::paths(self.paths, self.out),
+            Subcommands::Config { effective } => inspect::config(*effective, self),
             Subcommands::Completions { shell } => inspect::completions(*shell, self.out),
             Subcommands::Man => inspect::manual(self.out),
             Subcommands::Extract => {
@@ -176,11 +165,6 @@ impl<'a> CommandCall<'a> {
         }
     }
 
-    /// Returns the settings with the flags on top.
-    fn layers(&self) -> Result<Layers, Stopped> {
-        settings::layers(self.flags, &self.paths)
-    }
-
     /// Returns the settings for a command over some of the documents.
     fn limited_layers(&self, documents: &DocumentFlags) -> Result<Layers, Stopped> {
         let mut layers = self.layers()?;
@@ -191,10 +175,6 @@ impl<'a> CommandCall<'a> {
     fn limited_work(self, documents: &DocumentFlags) -> Result<Work<'a>, Stopped> {
         let layers = self.limited_layers(documents)?;
         self.work(layers)
-    }
-
-    fn work(self, layers: Layers) -> Result<Work<'a>, Stopped> {
-        Work::new(layers, &self.paths, self.out)
     }
 
     fn index(self, folders: &[PathBuf], rebuild: bool, watches: bool) -> Result<Exit, Stopped> {
@@ -214,7 +194,7 @@ impl<'a> CommandCall<'a> {
         layers: Layers,
     ) -> Result<Exit, Stopped> {
         let thread = match thread {
-            Some(name) => Some(NamedThread::open(name, &layers.config()?, &self.paths)?),
+            Some(name) => Some(NamedThread::open(name, &layers.config()?, self.paths)?),
             None => None,
         };
         self.work(layers)?.ask(AskedQuestion {
@@ -246,10 +226,10 @@ impl<'a> CommandCall<'a> {
 
     fn models(self, command: Option<&ModelsCommand>) -> Result<Exit, Stopped> {
         match command {
-            None => inspect::models(&self.layers()?, &self.paths, self.out),
-            Some(ModelsCommand::Pull { reference }) => pull::pull(reference, &self.paths, self.out),
+            None => inspect::models(&self.layers()?, self.paths, self.out),
+            Some(ModelsCommand::Pull { reference }) => pull::pull(reference, self.paths, self.out),
             Some(ModelsCommand::Recommend { memory }) => {
-                pull::recommend(*memory, &self.paths, self.out)
+                pull::recommend(*memory, self.paths, self.out)
             }
         }
     }

@@ -11,6 +11,7 @@ use crate::llm::{FoundModel, ModelSource, discover, prefixes_of, resolve};
 use crate::story::words;
 
 use super::args::Arguments;
+use super::call::CommandCall;
 use super::failure::{Exit, Failure, Stopped};
 use super::output::{Output, table};
 
@@ -161,17 +162,14 @@ pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
 }
 
 /// Prints every setting: the commented defaults, or the effective values.
-pub fn config(
-    effective: bool,
-    layers: impl FnOnce() -> Result<Layers, Stopped>,
-    out: &mut Output,
-) -> Result<Exit, Stopped> {
-    if !effective && !out.json {
-        out.text(&defaults_toml())?;
+pub fn config(effective: bool, call: CommandCall<'_>) -> Result<Exit, Stopped> {
+    if !effective && !call.out.json {
+        call.out.text(&defaults_toml())?;
         return Ok(Exit::Done);
     }
 
-    let config = layers()?.config()?;
+    let config = call.layers()?.config()?;
+    let out = call.out;
     if out.json {
         out.json_pretty(&config)?;
     } else {

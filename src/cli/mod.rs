@@ -15,6 +15,7 @@ mod replay;
 mod threads;
 mod observer;
 mod work;
+mod call;
 mod ask;
 pub mod demo;
 mod index;

@@ -14,7 +14,8 @@ use crate::files;
 use crate::probe::{self, ProbeError};
 use crate::story::words;
 
-use super::args::{Calibrating, ProbeCommand, Shared, Training};
+use super::args::{Calibrating, ProbeCommand, Training};
+use super::call::CommandCall;
 use super::demo;
 use super::failure::{Exit, Failure, Stopped};
 use super::folders::check_folders;
@@ -48,25 +49,16 @@ impl Work<'_> {
 }
 
 /// Runs `probe`.
-pub fn run(
-    what: &ProbeCommand,
-    flags: &Shared,
-    paths: &Paths,
-    out: &mut Output,
-) -> Result<Exit, Stopped> {
+pub fn run(what: &ProbeCommand, call: CommandCall<'_>) -> Result<Exit, Stopped> {
     match what {
-        ProbeCommand::Train(training) => train(training, flags, paths, out),
-        ProbeCommand::Calibrate(calibrating) => calibrate(calibrating, flags, paths, out),
-        ProbeCommand::Show { file } => show(file.as_deref(), paths, out),
+        ProbeCommand::Train(training) => train(training, call),
+        ProbeCommand::Calibrate(calibrating) => calibrate(calibrating, call),
+        ProbeCommand::Show { file } => show(file.as_deref(), call.paths, call.out),
     }
 }
 
-fn train(
-    what: &Training,
-    flags: &Shared,
-    paths: &Paths,
-    out: &mut Output,
-) -> Result<Exit, Stopped> {
+fn train(what: &Training, call: CommandCall<'_>) -> Result<Exit, Stopped> {
+    let CommandCall { flags, paths, out } = call;
     let layers = demo::choose_layers(what.demo, flags, paths)?;
     let folders = folders_or_demo(&what.folders);
     check_folders(&folders)?;
@@ -114,12 +106,8 @@ fn read_questions(files: &[PathBuf], out: &mut Output) -> Result<Vec<ProbeQuesti
     Ok(questions)
 }
 
-fn calibrate(
-    what: &Calibrating,
-    flags: &Shared,
-    paths: &Paths,
-    out: &mut Output,
-) -> Result<Exit, Stopped> {
+fn calibrate(what: &Calibrating, call: CommandCall<'_>) -> Result<Exit, Stopped> {
+    let CommandCall { flags, paths, out } = call;
     let mut layers = demo::choose_layers(what.demo, flags, paths)?;
     layers.set("--limit", "probe.questions", &what.limit.to_string())?;
     let folders = folders_or_demo(&what.folders);

@@ -4,22 +4,19 @@ use std::net::{SocketAddr, TcpListener, ToSocketAddrs as _};
 
 use serde_json::json;
 
-use crate::config::{Layers, Paths};
 use crate::event::{Problem, harmless};
 use crate::serve::http::{HttpOptions, HttpServer, ServerEnd, load_or_generate};
 
 use super::args::Serve;
+use super::call::CommandCall;
 use super::failure::{Exit, Stopped};
 use super::folders::check_folders;
 use super::output::Output;
 
 /// Serves the folders until ctrl-c.
-pub fn run(
-    serve: &Serve,
-    layers: Layers,
-    paths: &Paths,
-    out: &mut Output,
-) -> Result<Exit, Stopped> {
+pub fn run(serve: &Serve, call: CommandCall<'_>) -> Result<Exit, Stopped> {
+    let layers = call.layers()?;
+    let CommandCall { paths, out, .. } = call;
     check_folders(&serve.folders)?;
     let listener = listen(&serve.listen)?;
     let address = listener.local_addr()?;

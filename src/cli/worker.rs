@@ -4,20 +4,17 @@ use std::net::SocketAddrV4;
 
 use serde_json::json;
 
-use crate::config::{Config, Paths};
 use crate::llm::{Device, Runtime, rpc};
 use crate::story::words;
 
+use super::call::CommandCall;
 use super::failure::{Exit, Stopped};
 use super::output::Output;
 
 /// Serves until the process ends.
-pub fn run(
-    listen: &str,
-    config: &Config,
-    paths: &Paths,
-    out: &mut Output,
-) -> Result<Exit, Stopped> {
+pub fn run(listen: &str, call: CommandCall<'_>) -> Result<Exit, Stopped> {
+    let config = call.layers()?.config()?;
+    let CommandCall { paths, out, .. } = call;
     let address = rpc::address(listen)?;
     let runtime = Runtime::start(&paths.log_file())?;
     let devices = rpc::served_devices(&runtime, &config.generator.device)?;

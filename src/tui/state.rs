@@ -307,6 +307,7 @@ impl State {
             &mut card.prefixes.query,
             &mut card.prefixes.document,
         ]);
+
         self.models
             .insert(card.role, Model::Ready { card, wall_ms });
     }

@@ -102,17 +102,16 @@ pub(super) fn leftovers(paths: &Paths, max_days: u32) -> Vec<Leftover> {
     ];
     let mut found = Vec::new();
     for (kind, folder) in &kept {
-        let (unfinished, whole) = entries(*kind, folder)
-            .into_iter()
-            .partition(|entry| is_unfinished(&entry.path));
+        let mut whole = Vec::new();
+        for mut leftover in entries(*kind, folder) {
+            if is_unfinished(&leftover.path) {
+                leftover.kind = LeftoverKind::UnfinishedFile;
+                found.push(leftover);
+            } else {
+                whole.push(leftover);
+            }
+        }
         found.extend(beyond(whole, kind.max_bytes(), max_days));
-        let kind = LeftoverKind::UnfinishedFile;
-        let unfinished: Vec<Leftover> = unfinished;
-        found.extend(
-            unfinished
-                .into_iter()
-                .map(|entry| Leftover { kind, ..entry }),
-        );
     }
     for folder in [paths.sessions(), paths.probes()] {
         let entries = entries(LeftoverKind::UnfinishedFile, &folder).into_iter();

@@ -8,14 +8,13 @@ mod runs;
 use std::path::Path;
 use std::{fs, io};
 
-use crate::config::{Config, Paths};
 use crate::story::text::one_line;
 use crate::story::words;
 
 use self::leftovers::{Leftover, LeftoverKind, leftovers};
 use self::runs::{Outdated, find_outdated};
+use super::call::CommandCall;
 use super::failure::{Exit, Failure, Stopped};
-use super::output::Output;
 
 /// The treatment of files beyond the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,12 +27,9 @@ pub enum Cleaning {
 ///
 /// # Errors
 /// A sessions folder that cannot be listed; a file that cannot be removed.
-pub fn run(
-    cleaning: Cleaning,
-    config: &Config,
-    paths: &Paths,
-    out: &mut Output,
-) -> Result<Exit, Stopped> {
+pub fn run(cleaning: Cleaning, call: CommandCall<'_>) -> Result<Exit, Stopped> {
+    let config = call.layers()?.config()?;
+    let CommandCall { paths, out, .. } = call;
     let threads = find_outdated(&paths.sessions(), config.record.max_days)?;
     let mut others = leftovers(paths, config.record.max_days);
 

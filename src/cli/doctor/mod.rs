@@ -5,9 +5,10 @@ mod machine;
 mod models;
 mod indexes;
 
-use crate::config::{Layers, Paths, assets_folder};
+use crate::config::assets_folder;
 use crate::llm::Runtime;
 
+use super::call::CommandCall;
 use super::failure::{Exit, Stopped};
 use super::output::{Output, table};
 use check::{Check, CheckState};
@@ -16,13 +17,10 @@ use machine::{build, devices, folders, terminal, workers};
 use models::{bundled_models, memory, models};
 
 /// Runs all checks and prints them; the command fails when one of them does.
-pub fn run(
-    layers: Result<Layers, Stopped>,
-    paths: &Paths,
-    out: &mut Output,
-) -> Result<Exit, Stopped> {
+pub fn run(call: CommandCall<'_>) -> Result<Exit, Stopped> {
     let mut checks = Vec::new();
-
+    let layers = call.layers();
+    let CommandCall { paths, out, .. } = call;
     let config = match layers.and_then(|layers| Ok(layers.config()?)) {
         Ok(config) => Some(config),
         Err(Stopped::Failure(failure)) => {

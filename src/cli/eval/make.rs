@@ -4,11 +4,10 @@ use std::path::Path;
 
 use super::calls::with_calls;
 use super::corpus::{documents, files};
+use crate::cli::call::CommandCall;
 use crate::cli::failure::{Exit, Stopped};
 use crate::cli::folders::check_folder;
 use crate::cli::interrupt::Interrupt;
-use crate::cli::output::Output;
-use crate::config::{Layers, Paths};
 use crate::eval;
 use crate::story::words;
 
@@ -19,10 +18,10 @@ const DEFAULT_QUESTIONS: usize = 50;
 pub(super) fn run(
     folder: &Path,
     limit: Option<usize>,
-    layers: &Layers,
-    paths: &Paths,
-    out: &mut Output,
+    call: CommandCall<'_>,
 ) -> Result<Exit, Stopped> {
+    let layers = call.layers()?;
+    let CommandCall { paths, out, .. } = call;
     check_folder(folder)?;
     let interrupt = Interrupt::listen()?;
     let config = layers.config()?;
@@ -30,7 +29,7 @@ pub(super) fn run(
     let wanted = limit.unwrap_or(DEFAULT_QUESTIONS);
 
     let mut tried = 0;
-    let made = with_calls(layers, paths, &interrupt, out, |calls, show| {
+    let made = with_calls(&layers, paths, &interrupt, out, |calls, show| {
         eval::make_questions(calls, &documents, wanted, config.seed, &mut |making| {
             tried = making.tried;
             show(&|| {

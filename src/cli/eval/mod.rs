@@ -13,10 +13,11 @@ mod verdicts;
 use std::path::Path;
 
 use crate::cli::args::{Evaluation, Shared};
+use crate::cli::call::CommandCall;
+use crate::cli::demo;
 use crate::cli::failure::{Exit, Failure, Stopped};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
-use crate::cli::{demo, settings};
 use crate::config::{Config, Layers, Paths};
 use crate::eval::verdicts::VerdictTable;
 use crate::eval::{
@@ -31,17 +32,11 @@ use corpus::documents;
 use variants::Variant;
 
 /// Evaluates, and prints the tables. `--preset` takes presets separated by commas.
-pub fn run(
-    what: &Evaluation,
-    flags: &Shared,
-    paths: &Paths,
-    out: &mut Output,
-) -> Result<Exit, Stopped> {
+pub fn run(what: &Evaluation, call: CommandCall<'_>) -> Result<Exit, Stopped> {
     if let Some(folder) = &what.make_questions {
-        let layers = settings::layers(flags, paths)?;
-        return make::run(folder, what.limit, &layers, paths, out);
+        return make::run(folder, what.limit, call);
     }
-
+    let CommandCall { flags, paths, out } = call;
     if what.paper.is_some() && flags.preset.is_some() {
         return Err(Stopped::usage(
             "--paper has its own presets: those of the table's rows",

@@ -154,7 +154,7 @@ impl App {
         let Some(question) = self.shown_question().filter(|_| self.has_engine()) else {
             return false;
         };
-        let thread = self.repeated_thread();
+        let thread = self.thread_of_run(0);
         self.put(Ask {
             question,
             confirmed,

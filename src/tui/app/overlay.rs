@@ -472,10 +472,8 @@ impl App {
         let folder = self.save_folder();
         let numbered = (2_u32..).map(|number| format!("{name}-{number}.{ending}"));
         let names = std::iter::once(format!("{name}.{ending}")).chain(numbered);
-        let free = names
-            .map(|name| folder.join(name))
-            .find(|path| path.symlink_metadata().is_err());
-        if let Some(path) = free {
+        let mut paths = names.map(|name| folder.join(name));
+        if let Some(path) = paths.find(|path| path.symlink_metadata().is_err()) {
             self.effects.push(Effect::Write { path, text });
         }
     }

@@ -21,14 +21,9 @@ impl App {
         }
     }
 
-    /// Returns the thread of the run on the screen, up to the run before it, to ask its question
-    /// again.
-    pub(super) fn repeated_thread(&self) -> Thread {
-        self.thread_of_run(0)
-    }
-
-    /// Returns the thread of the run on the screen, with the turns before it and `more` from it on.
-    fn thread_of_run(&self, more: usize) -> Thread {
+    /// Returns the thread of the run on the screen, with the turns before it and `more` from it on:
+    /// none, to ask its question again.
+    pub(super) fn thread_of_run(&self, more: usize) -> Thread {
         let scene = self.scene();
         let Some(shown) = scene.run else {
             return Thread::default();

@@ -56,18 +56,15 @@ impl Key {
             }
             // an upper-case letter implies its shift
             KeyCode::Char(c) => {
-                let c = if modifiers.contains(KeyModifiers::SHIFT) {
-                    c.to_uppercase().next().unwrap_or(c)
-                } else {
-                    c
-                };
+                let is_shifted = modifiers.contains(KeyModifiers::SHIFT);
+                let upper = c.to_uppercase().next().filter(|_| is_shifted);
                 modifiers -= KeyModifiers::SHIFT;
+                let mut c = upper.unwrap_or(c);
                 // ctrl-P and ctrl-p are one key to a terminal
-                KeyCode::Char(if modifiers.contains(KeyModifiers::CONTROL) {
-                    c.to_ascii_lowercase()
-                } else {
-                    c
-                })
+                if modifiers.contains(KeyModifiers::CONTROL) {
+                    c.make_ascii_lowercase();
+                }
+                KeyCode::Char(c)
             }
             code => code,
         };
@@ -106,12 +103,10 @@ impl Key {
             (None, KeyCode::F(number)) => format!("f{number}"),
             (None, _) => String::new(),
         };
-        MODIFIERS
-            .iter()
-            .filter(|(_, modifier)| self.modifiers.contains(*modifier))
-            .map(|(modifier, _)| format!("{modifier}-"))
-            .chain([name])
-            .collect()
+        let modifiers = MODIFIERS.iter();
+        let held = modifiers.filter(|(_, modifier)| self.modifiers.contains(*modifier));
+        let names = held.map(|(modifier, _)| format!("{modifier}-"));
+        names.chain([name]).collect()
     }
 }
 
@@ -146,10 +141,8 @@ impl FromStr for Key {
                 .or_else(|| function_key(rest)),
         };
 
-        let known = NAMES
-            .iter()
-            .map(|(name, ..)| *name)
-            .chain(MODIFIERS.iter().map(|(name, _)| *name));
+        let names = NAMES.iter().map(|(name, ..)| *name);
+        let known = names.chain(MODIFIERS.iter().map(|(name, _)| *name));
 
         code.map(|code| Self::new(code, modifiers))
             .ok_or_else(|| nearest(rest, known))

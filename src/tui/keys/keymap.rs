@@ -87,10 +87,8 @@ impl Keymap {
     fn check_single_meanings(&self, origin: &str) -> Result<(), Problem> {
         for contexts in Context::COMBINATIONS {
             let mut taken: HashMap<Key, Action> = HashMap::new();
-            let valid = Action::ALL
-                .iter()
-                .filter(|action| contexts.contains(&action.info().context));
-            for action in valid {
+            let actions = Action::ALL.iter();
+            for action in actions.filter(|action| contexts.contains(&action.info().context)) {
                 for key in self.keys(*action) {
                     if let Some(other) = taken.insert(*key, *action) {
                         let [one, two] = [other, *action].map(|action| action.info().name);

@@ -151,14 +151,10 @@ fn sampled_measures(run: &Run) -> Option<String> {
 
 /// The value of a full bar: the largest entropy or threshold of the run, at least [`FULL_BAR`].
 fn full_bar(run: &Run) -> f32 {
-    run.steps
-        .iter()
-        .flat_map(Step::uncertainties)
-        .flatten()
-        .filter(|uncertainty| is_in_nats(uncertainty.measure))
-        .flat_map(|uncertainty| [Some(uncertainty.value), uncertainty.threshold])
-        .flatten()
-        .fold(FULL_BAR, f32::max)
+    let measured = run.steps.iter().flat_map(Step::uncertainties).flatten();
+    let in_nats = measured.filter(|of| is_in_nats(of.measure));
+    let values = in_nats.flat_map(|of| [Some(of.value), of.threshold]);
+    values.flatten().fold(FULL_BAR, f32::max)
 }
 
 fn name_span(page: &Page<'_>, name: &str) -> Span<'static> {
@@ -297,10 +293,8 @@ fn shown_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
 
 /// The highest uncertainty that was measured of a sentence; 0 for none.
 fn highest(step: &Step) -> f32 {
-    step.uncertainties()
-        .flatten()
-        .map(|uncertainty| uncertainty.value)
-        .fold(0.0, f32::max)
+    let values = step.uncertainties().flatten().map(|of| of.value);
+    values.fold(0.0, f32::max)
 }
 
 fn token_rows(page: &mut Page<'_>, run: &Run, step: &Step) {
