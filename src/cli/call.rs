@@ -1,4 +1,4 @@
-//! What every command needs.
+//! The things that every command needs.
 
 use crate::config::{Layers, Paths};
 

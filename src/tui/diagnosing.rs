@@ -33,7 +33,7 @@ struct Known {
 }
 
 /// A diagnosis of a run.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Diagnosing {
     run: Run,
     expected: Option<Expected>,
@@ -52,10 +52,7 @@ impl Diagnosing {
         Self {
             run: run.clone(),
             expected,
-            known: Known::default(),
-            wanted: None,
-            trial: Run::default(),
-            end: None,
+            ..Self::default()
         }
     }
 

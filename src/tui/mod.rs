@@ -12,7 +12,8 @@
 //! | [`offer`] | the folders and the model that enter takes where nothing is typed |
 //! | [`pane`], [`panes`], [`overlays`] | the content, as rows |
 //! | [`document`] | the lines of a document, rendered |
-//! | [`screen`], [`chrome`], [`status`], [`waterfall`], [`layout`], [`viewport`] | its position on the screen |
+//! | [`screen`], [`chrome`], [`status`], [`waterfall`] | the parts of the screen |
+//! | [`layout`], [`viewport`] | their positions |
 //! | [`theme`], [`text`] | its look |
 //! | [`player`], [`save`], [`picture`] | recorded runs, files |
 //! | [`hyperlinks`] | locations that the terminal opens |

@@ -26,12 +26,7 @@ pub(super) enum CheckState {
 
 impl Check {
     pub fn good(what: &str, found: impl Into<String>) -> Self {
-        Self {
-            what: what.to_owned(),
-            state: CheckState::Good,
-            found: found.into(),
-            advice: None,
-        }
+        Self::new(what, CheckState::Good, Problem::without_advice(found))
     }
 
     pub fn poor(what: &str, found: impl Into<String>, advice: &str) -> Self {

@@ -18,7 +18,7 @@ use crate::cli::demo;
 use crate::cli::failure::{Exit, Failure, Stopped};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
-use crate::config::{Config, Layers, Paths};
+use crate::config::{Layers, Paths};
 use crate::eval::verdicts::VerdictTable;
 use crate::eval::{
     self, DepthMetric, Ended, EvidenceCheck, FittedVerdicts, PaperTable, Plan, Published, Report,
@@ -36,36 +36,30 @@ pub fn run(what: &Evaluation, call: CommandCall<'_>) -> Result<Exit, Stopped> {
     if let Some(folder) = &what.make_questions {
         return make::run(folder, what.limit, call);
     }
-    let CommandCall { flags, paths, out } = call;
-    if what.paper.is_some() && flags.preset.is_some() {
+    if what.paper.is_some() && call.flags.preset.is_some() {
         return Err(Stopped::usage(
             "--paper has its own presets: those of the table's rows",
             "leave out --preset",
         ));
     }
 
-    let layers = evaluated_layers(what, flags, paths)?;
+    let layers = evaluated_layers(what, call.flags, call.paths)?;
     if let Some(table) = what.paper.as_deref().and_then(VerdictTable::find) {
         let questions = what.questions.as_deref();
-        return verdicts::run(table, questions, what.limit, &layers, paths, out);
+        return verdicts::run(table, questions, what.limit, &layers, call);
     }
 
-    evaluate(what, flags.preset.as_deref(), &layers, paths, out)
+    evaluate(what, &layers, call)
 }
 
 /// Asks the questions under each preset, and prints the tables.
-fn evaluate(
-    what: &Evaluation,
-    presets: Option<&str>,
-    layers: &Layers,
-    paths: &Paths,
-    out: &mut Output,
-) -> Result<Exit, Stopped> {
+fn evaluate(what: &Evaluation, layers: &Layers, call: CommandCall<'_>) -> Result<Exit, Stopped> {
+    let CommandCall { flags, paths, out } = call;
     let interrupt = Interrupt::listen()?;
     let table = what.paper.as_deref().and_then(PaperTable::find);
     let variants = match table {
         Some(table) => paper_variants(table, what, layers, paths, out)?,
-        None => variants::variants(what, presets, layers)?,
+        None => variants::variants(what, flags.preset.as_deref(), layers)?,
     };
     let asked = AskedQuestions::read(what, paths, &variants, out)?;
     let config = layers.config()?;
@@ -91,10 +85,12 @@ fn evaluate(
         stress: what.stress,
     };
     let ended = answers::ask(&plan, &variants, &mut journal, &setting, out)?;
-    remark_stop(ended, &plan, &journal, out)?;
+    if ended == Ended::Stopped {
+        return Err(stop(&plan, &journal, out));
+    }
 
     let mut report = Report::new(&plan.presets, journal.rows(), &what.at);
-    report.published = table.map(|table| publish_beside(table, &report, what, &config));
+    report.published = table.map(|table| publish(table, &report, what, &config.generator.model));
     report.remarks = asked.remarks;
     report.missing_evidence = missing;
     if let Some(folder) = asked.folder.as_ref().filter(|_| what.fit_verdict) {
@@ -136,18 +132,14 @@ fn fit_verdicts(
 }
 
 /// Returns the figures of a paper's table beside those of a report.
-fn publish_beside(
-    table: &PaperTable,
-    report: &Report,
-    what: &Evaluation,
-    config: &Config,
-) -> Published {
+fn publish(table: &PaperTable, report: &Report, what: &Evaluation, model: &str) -> Published {
+    let dataset = what.dataset.as_deref();
     Published::new(
         table,
         &report.presets,
         &report.understanding,
-        what.dataset.as_deref(),
-        &config.generator.model,
+        dataset,
+        model,
     )
 }
 
@@ -190,23 +182,14 @@ fn paper_variants(
     Ok(rows)
 }
 
-/// Reports how to continue after a stop.
-fn remark_stop(
-    ended: Ended,
-    plan: &Plan,
-    journal: &Journal<Row>,
-    out: &mut Output,
-) -> Result<(), Stopped> {
-    if ended == Ended::Stopped {
-        let done = journal.rows().len();
-        let total = plan.presets.len() * plan.questions.len();
-        out.remark(&format!(
-            "stopped after {done} of {total} answers; run the same command again to continue"
-        ));
-        return Err(Stopped::Interrupted);
-    }
-
-    Ok(())
+/// Reports how to continue after a stop, and returns it.
+fn stop(plan: &Plan, journal: &Journal<Row>, out: &mut Output) -> Stopped {
+    let done = journal.rows().len();
+    let total = plan.presets.len() * plan.questions.len();
+    out.remark(&format!(
+        "stopped after {done} of {total} answers; run the same command again to continue"
+    ));
+    Stopped::Interrupted
 }
 
 /// Returns the settings without a preset: those of the demo when it is evaluated, then the flags.

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use super::calls::with_calls;
+use crate::cli::call::CommandCall;
 use crate::cli::failure::{Exit, Stopped};
 use crate::cli::interrupt::Interrupt;
-use crate::cli::output::Output;
-use crate::config::{JudgeModel, Layers, Paths};
+use crate::config::{JudgeModel, Layers};
 use crate::eval::verdicts::{self, VerdictTable};
 use crate::llm::bundled;
 
@@ -16,9 +16,9 @@ pub(super) fn run(
     questions: Option<&Path>,
     limit: Option<usize>,
     layers: &Layers,
-    paths: &Paths,
-    out: &mut Output,
+    call: CommandCall<'_>,
 ) -> Result<Exit, Stopped> {
+    let CommandCall { paths, out, .. } = call;
     let Some(file) = questions else {
         return Err(Stopped::usage(
             format!("{} needs a file of EVOUNA", table.name),

@@ -29,8 +29,7 @@ impl App {
     /// Moves the focus through the panes by number and the question.
     pub(super) fn focus_by(&mut self, by: isize) {
         if self.overlay.is_some() || self.ui.field.is_some() {
-            self.complete();
-            return;
+            return self.complete();
         }
 
         let has_question = self.ui.player.is_none();

@@ -260,8 +260,7 @@ fn run_rows(page: &mut Page<'_>, row: usize, thread: &RecordedThread, from: Opti
         let item = Item::new(row, 0);
         let answer = page.span(Tone::Quiet, text::clip(answer(run), room));
         page.item(item, vec![Span::raw(" ".repeat(indent)), answer]);
-        elsewhere_rows(page, item, from);
-        return;
+        return elsewhere_rows(page, item, from);
     }
 
     for (at, run) in thread.runs.iter().enumerate() {

@@ -37,49 +37,45 @@ pub struct Links;
 
 impl View for Links {
     fn write(&self, page: &mut Page<'_>, _scroll: &Scroll) {
-        let scene = page.scene;
-        let has_links = scene.run.is_some_and(has_links);
-
-        if let Some(run) = scene.run {
-            if has_links {
-                linked_rows(page, run);
-            }
-            attention_rows(page, run);
-            if let Some(absence) = Links.absence(scene) {
-                page.remark(&absence);
-            }
-        } else {
-            page.remark(
+        let Some(run) = page.scene.run else {
+            return page.remark(
                 "A linker links chunks by attention: which chunks of a document depend on each other, and which chunks each sentence of an \
                  answer attends to.",
             );
+        };
+
+        if has_links(run) {
+            linked_rows(page, run);
+        }
+        attention_rows(page, run);
+        if let Some(absence) = self.absence(page.scene) {
+            page.remark(&absence);
         }
     }
 
     fn absence(&self, scene: &Scene<'_>) -> Option<String> {
         let Some(run) = scene.run else {
-            return Some(
-                "which chunks belong together, and what each sentence attended to".to_owned(),
-            );
+            let words = "which chunks belong together, and what each sentence attended to";
+            return Some(words.to_owned());
         };
-        let has_linker = run.settings.linker.kind != LinkerKind::Off;
-        let reads_attention = run.settings.answer.attribution != AttributionKind::Off;
         if has_links(run) || run.reads_attention() {
             return None;
         }
-        if scene.ui.is_in_progress(run) && (has_linker || reads_attention) {
-            let off = absence::off(scene, run, "linker");
-            return Some(if has_linker {
-                "nothing yet".to_owned()
-            } else {
-                format!("nothing yet · no links ({off})")
-            });
+
+        let has_linker = run.settings.linker.kind != LinkerKind::Off;
+        let reads_attention = run.settings.answer.attribution != AttributionKind::Off;
+        let off = || format!("no links ({})", absence::off(scene, run, "linker"));
+        if scene.ui.is_in_progress(run) && has_linker {
+            return Some("nothing yet".to_owned());
+        }
+        if scene.ui.is_in_progress(run) && reads_attention {
+            return Some(format!("nothing yet · {}", off()));
         }
 
         let linker = if has_linker {
             absence::skip_reason(run, Part::Linker)
         } else {
-            format!("no links ({})", absence::off(scene, run, "linker"))
+            off()
         };
         let keys = scene.keys_from_here(Action::ReadAttention);
         Some(if can_read_attention(run) {
@@ -96,9 +92,8 @@ impl View for Links {
 }
 
 fn has_links(run: &Run) -> bool {
-    run.lookups
-        .iter()
-        .any(|lookup| !lookup.funnel.links.is_empty())
+    let mut lookups = run.lookups.iter();
+    lookups.any(|lookup| !lookup.funnel.links.is_empty())
 }
 
 /// The chunk selected in Retrieval, else the best of the context, with the chunks that it is linked
@@ -265,10 +260,8 @@ fn matrix_rows(page: &mut Page<'_>, document: &DocumentLinks, chosen: usize) {
 /// The weight of the link to the chunk at `column` of the document; 0 for none.
 fn weight_to(document: &DocumentLinks, from: &LinkedChunk, column: usize) -> f32 {
     let to = document.first as usize + column;
-    from.links
-        .iter()
-        .find(|link| link.to as usize == to)
-        .map_or(0.0, |link| link.weight)
+    let link = from.links.iter().find(|link| link.to as usize == to);
+    link.map_or(0.0, |link| link.weight)
 }
 
 fn heat(share: f32) -> &'static str {

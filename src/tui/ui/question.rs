@@ -14,7 +14,7 @@ pub const PROMPT: &str = " ask> ";
 const MAX_HISTORY: usize = 500;
 
 /// The question being typed.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct QuestionLine {
     pub text: TypedText,
     /// Whether keys go to it.
@@ -41,13 +41,9 @@ struct Recalled {
 impl QuestionLine {
     pub fn new(history: &Path, suggestions: Vec<Suggestion>) -> Self {
         Self {
-            text: TypedText::default(),
-            is_active: false,
-            empty: String::new(),
             suggestions,
-            suggested_for: String::new(),
             history: read_history(history),
-            recalled: None,
+            ..Self::default()
         }
     }
 
