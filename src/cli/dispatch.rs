@@ -12,7 +12,6 @@ use crate::serve::mcp;
 use super::args::{Arguments, ModelsCommand, Subcommands};
 use super::ask::AskedQuestion;
 use super::call::CommandCall;
-use super::clean::{self, Cleaning};
 use super::failure::{Exit, Stopped};
 use super::folders::check_folders;
 use super::output::Output;
@@ -20,7 +19,7 @@ use super::text::RunText;
 use super::threads::{self, NamedThread};
 use super::work::Work;
 use super::{
-    demo, doctor, eval, formats, guide, inspect, probe, pull, reading, replay, serve, worker,
+    clean, demo, doctor, eval, formats, guide, inspect, probe, pull, reading, replay, serve, worker,
 };
 
 /// The settings of `ask --quotes`: the preset, its prompt whatever the user's settings say, and the
@@ -129,14 +128,7 @@ impl<'a> CommandCall<'a> {
             Subcommands::Threads { command } => {
                 threads::run(command.as_ref(), &self.paths.sessions(), self.out)
             }
-            Subcommands::Clean { dry_run } => {
-                let cleaning = if *dry_run {
-                    Cleaning::Listed
-                } else {
-                    Cleaning::Removed
-                };
-                clean::run(cleaning, self)
-            }
+            Subcommands::Clean { dry_run } => clean::run(*dry_run, self),
             Subcommands::Models { command } => self.models(command.as_ref()),
             Subcommands::Guide { topic } => guide::run(topic.as_deref(), self.out),
             Subcommands::Formats => formats::run(self.out),

@@ -13,7 +13,7 @@ use crate::host::progress_line;
 /// Redraws of the progress line are at least this far apart.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
-/// ProgressLine that goes to a file is written this often.
+/// Progress that goes to a file is written this often.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
 /// Long work is reported to a file this often.
@@ -34,14 +34,12 @@ pub struct Output {
     styled: bool,
     /// Renders Markdown for a terminal.
     renderer: Option<Renderer>,
-    progress: Option<ProgressLine>,
+    /// Whether there is a progress line on standard error, as on a terminal alone.
+    has_progress: bool,
+    /// Time at which it was last drawn; `None` while it is clear.
+    drawn_at: Option<Instant>,
     /// Time at which the progress was last written as a line of its own.
     logged_at: Option<Instant>,
-}
-
-/// The progress line on standard error; only a terminal gets one.
-struct ProgressLine {
-    drawn_at: Option<Instant>,
 }
 
 impl Output {
@@ -55,8 +53,8 @@ impl Output {
             is_shared: is_terminal || (!json && are_one_place()),
             styled: is_terminal && !plain,
             renderer: None,
-            progress: (!json && io::stderr().is_terminal())
-                .then_some(ProgressLine { drawn_at: None }),
+            has_progress: !json && io::stderr().is_terminal(),
+            drawn_at: None,
             logged_at: None,
         }
     }
@@ -171,7 +169,7 @@ impl Output {
     /// Shows this line as the progress, at most once per [`PROGRESS_EVERY`]; without a terminal, as
     /// a line of its own every [`LONG_WORK_LOG_EVERY`].
     pub fn progress_line(&mut self, line: impl FnOnce() -> String) {
-        if self.progress.is_some() {
+        if self.has_progress {
             return self.passing_line(line);
         }
         // work that ends before has nothing to report
@@ -181,16 +179,13 @@ impl Output {
 
     /// Shows this line in the place of the progress, and nowhere without a terminal.
     pub fn passing_line(&mut self, line: impl FnOnce() -> String) {
-        let Some(progress) = self.progress.as_mut() else {
-            return;
-        };
-
-        let last = progress.drawn_at;
-        if last.is_some_and(|drawn_at| drawn_at.elapsed() < PROGRESS_EVERY) {
+        let last = self.drawn_at;
+        let is_early = last.is_some_and(|drawn_at| drawn_at.elapsed() < PROGRESS_EVERY);
+        if !self.has_progress || is_early {
             return;
         }
 
-        progress.drawn_at = Some(Instant::now());
+        self.drawn_at = Some(Instant::now());
         let columns = crossterm::terminal::size().map_or(0, |(columns, _)| usize::from(columns));
         // some terminals do not know their size
         let columns = if columns == 0 { 80 } else { columns };
@@ -203,7 +198,7 @@ impl Output {
     /// Shows this line as the progress; without a terminal, as a line of its own once per second,
     /// and at once.
     pub fn steady_progress_line(&mut self, line: impl FnOnce() -> String) {
-        if self.progress.is_some() {
+        if self.has_progress {
             return self.progress_line(line);
         }
         self.log_progress(LOG_EVERY, line);
@@ -221,8 +216,7 @@ impl Output {
 
     /// Clears the progress line before something else is written.
     pub fn clear_progress(&mut self) {
-        let drawn = self.progress.as_mut();
-        if drawn.is_some_and(|progress| progress.drawn_at.take().is_some()) {
+        if self.drawn_at.take().is_some() {
             let _ = write!(io::stderr().lock(), "\r\x1b[2K");
         }
     }

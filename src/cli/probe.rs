@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use crate::config::{Paths, demo_corpus};
-use crate::engine::{Calibration, ProbeQuestion, TrainedProbe};
+use crate::engine::{Calibration, ProbeQuestion};
 use crate::eval::QuestionSet;
 use crate::event::{
     Advice, ProbeCard, ProbeFigures, ProbeLabels, ProbeLayers, ProbeTurns, Problem, harmless,
@@ -25,29 +25,6 @@ use super::work::Work;
 /// The split of a question file that is kept out of training.
 const HELD_OUT: &str = "held_out";
 
-impl Work<'_> {
-    /// Trains a probe on questions about these folders.
-    pub fn train_probe(
-        mut self,
-        folders: &[PathBuf],
-        questions: Vec<ProbeQuestion>,
-        file: Option<&Path>,
-    ) -> Result<TrainedProbe, Stopped> {
-        self.prepare(folders)?;
-        self.run(|worker, publish| worker.train_probe(questions, file, publish))
-    }
-
-    /// Sets the thresholds of the gate for the generator by its own sentences.
-    pub fn calibrate(
-        mut self,
-        folders: &[PathBuf],
-        questions: Vec<ProbeQuestion>,
-    ) -> Result<Calibration, Stopped> {
-        self.prepare(folders)?;
-        self.run(|worker, publish| worker.calibrate(questions, publish))
-    }
-}
-
 /// Runs `probe`.
 pub fn run(what: &ProbeCommand, call: CommandCall<'_>) -> Result<Exit, Stopped> {
     match what {
@@ -64,8 +41,12 @@ fn train(what: &Training, call: CommandCall<'_>) -> Result<Exit, Stopped> {
     check_folders(&folders)?;
 
     let questions = read_questions(&what.questions, out)?;
-    let trained =
-        Work::new(layers, paths, out)?.train_probe(&folders, questions, what.out.as_deref())?;
+    let file = what.out.as_deref();
+    let trained = {
+        let mut work = Work::new(layers, paths, out)?;
+        work.prepare(&folders)?;
+        work.run(|worker, publish| worker.train_probe(questions, file, publish))?
+    };
 
     if !out.json {
         out.text(&harmless(&card_text(&trained.file, &trained.card)))?;
@@ -115,7 +96,11 @@ fn calibrate(what: &Calibrating, call: CommandCall<'_>) -> Result<Exit, Stopped>
     let mut questions = read_questions(&what.questions, out)?;
     questions.truncate(what.limit as usize);
 
-    let found = Work::new(layers, paths, out)?.calibrate(&folders, questions)?;
+    let found = {
+        let mut work = Work::new(layers, paths, out)?;
+        work.prepare(&folders)?;
+        work.run(|worker, publish| worker.calibrate(questions, publish))?
+    };
     let preset = preset_name(&found.generator);
     let file = paths.config.join("presets").join(format!("{preset}.toml"));
     write_preset(&file, &preset_text(&found))?;

@@ -16,24 +16,17 @@ use self::runs::{Outdated, find_outdated};
 use super::call::CommandCall;
 use super::failure::{Exit, Failure, Stopped};
 
-/// The treatment of files beyond the limits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Cleaning {
-    Listed,
-    Removed,
-}
-
 /// Lists or removes what is beyond the limits, the oldest last.
 ///
 /// # Errors
 /// A sessions folder that cannot be listed; a file that cannot be removed.
-pub fn run(cleaning: Cleaning, call: CommandCall<'_>) -> Result<Exit, Stopped> {
+pub fn run(is_dry: bool, call: CommandCall<'_>) -> Result<Exit, Stopped> {
     let config = call.layers()?.config()?;
     let CommandCall { paths, out, .. } = call;
     let threads = find_outdated(&paths.sessions(), config.record.max_days)?;
     let mut others = leftovers(paths, config.record.max_days);
 
-    if cleaning == Cleaning::Removed {
+    if !is_dry {
         for run in threads.iter().flat_map(|outdated| &outdated.thread.runs) {
             let file = Path::new(&run.file);
             match fs::remove_file(file) {
@@ -55,11 +48,11 @@ pub fn run(cleaning: Cleaning, call: CommandCall<'_>) -> Result<Exit, Stopped> {
     }
 
     let value = serde_json::json!({
-        "removed": cleaning == Cleaning::Removed,
+        "removed": !is_dry,
         "threads": threads,
         "others": others,
     });
-    out.print(&value, || report(&threads, &others, cleaning))?;
+    out.print(&value, || report(&threads, &others, is_dry))?;
     Ok(Exit::Done)
 }
 
@@ -71,7 +64,7 @@ fn cannot_remove(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// Returns each thing with its size as text, and the sums.
-fn report(threads: &[Outdated], others: &[Leftover], cleaning: Cleaning) -> String {
+fn report(threads: &[Outdated], others: &[Leftover], is_dry: bool) -> String {
     let mut text = String::new();
     for Outdated { thread, bytes } in threads {
         let runs = words::quantity(thread.runs.len() as u64, "run");
@@ -86,12 +79,12 @@ fn report(threads: &[Outdated], others: &[Leftover], cleaning: Cleaning) -> Stri
     }
 
     let sums = sums(threads, others).join(", ");
-    text + &match cleaning {
-        _ if sums.is_empty() => "nothing is beyond the limits\n".to_owned(),
-        Cleaning::Listed => {
-            format!("{sums} would be removed; run it without --dry-run to remove them\n")
-        }
-        Cleaning::Removed => format!("removed {sums}\n"),
+    text + &if sums.is_empty() {
+        "nothing is beyond the limits\n".to_owned()
+    } else if is_dry {
+        format!("{sums} would be removed; run it without --dry-run to remove them\n")
+    } else {
+        format!("removed {sums}\n")
     }
 }
 

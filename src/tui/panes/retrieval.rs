@@ -124,8 +124,8 @@ impl View for Retrieval {
     }
 }
 
-/// Returns how the next context treats a chunk that the user pinned or excluded: in words that begin
-/// with a sign.
+/// Returns how the next context treats a chunk that the user pinned or excluded, in words that
+/// begin with a sign.
 fn pinning(retriever: &RetrieverSettings, chunk: &ChunkText) -> Option<(Tone, &'static str)> {
     let covers = |locations: &[Location]| locations.iter().any(|location| location.covers(chunk));
 
