@@ -9,7 +9,8 @@ use super::code_page::western_page;
 use super::offsets::{Offsets, Traced};
 use super::terminal::without_controls;
 
-/// The mark of UTF-8, U+FEFF.
+/// The byte order mark, and its bytes in UTF-8.
+const MARK: u32 = 0xfeff;
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 /// A longer line is data, not text: nobody reads it, and every tool that shows it is slow.
 const MAX_LINE_BYTES: usize = 8 << 20;
@@ -44,37 +45,36 @@ impl From<Traced> for Decoded {
     }
 }
 
-/// An encoding of two or four bytes.
+/// UTF-16 or UTF-32.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wide {
-    Utf16Le,
-    Utf16Be,
-    Utf32Le,
-    Utf32Be,
+struct Wide {
+    /// Bytes of a unit.
+    width: usize,
+    is_little: bool,
 }
 
 impl Wide {
-    const ALL: [Self; 4] = [Self::Utf32Le, Self::Utf32Be, Self::Utf16Le, Self::Utf16Be];
+    /// UTF-32 first: its mark begins as that of UTF-16 does.
+    const ALL: [Self; 4] = [
+        Self::new(4, true),
+        Self::new(4, false),
+        Self::new(2, true),
+        Self::new(2, false),
+    ];
 
-    fn name(self) -> &'static str {
-        match self {
-            Self::Utf16Le => "UTF-16 LE",
-            Self::Utf16Be => "UTF-16 BE",
-            Self::Utf32Le => "UTF-32 LE",
-            Self::Utf32Be => "UTF-32 BE",
-        }
+    const fn new(width: usize, is_little: bool) -> Self {
+        Self { width, is_little }
+    }
+
+    fn name(self) -> String {
+        let order = if self.is_little { "LE" } else { "BE" };
+        format!("UTF-{} {order}", 8 * self.width)
     }
 
     /// Returns the encoding that the byte order mark of a file names.
     fn from_mark(bytes: &[u8]) -> Option<Self> {
-        match bytes {
-            // before UTF-16, whose mark is the beginning of this one
-            [0xff, 0xfe, 0, 0, ..] => Some(Self::Utf32Le),
-            [0, 0, 0xfe, 0xff, ..] => Some(Self::Utf32Be),
-            [0xff, 0xfe, ..] => Some(Self::Utf16Le),
-            [0xfe, 0xff, ..] => Some(Self::Utf16Be),
-            _ => None,
-        }
+        let has_mark = |wide: &Self| wide.units(bytes).next() == Some(MARK);
+        Self::ALL.into_iter().find(has_mark)
     }
 
     /// Returns the encoding of a file without a mark, from its zero bytes: where they are, and
@@ -96,20 +96,15 @@ impl Wide {
     }
 
     fn is_plausible(self, sample: &[u8]) -> bool {
-        let width = self.width();
-        let is_whole = sample.len() >= 2 * width && sample.len().is_multiple_of(width);
-        // UTF-16 text of any script has spaces, digits or line ends, and never a zero character
-        let zeros = sample.chunks_exact(width).filter(|unit| match self {
-            Self::Utf16Le => unit[1] == 0,
-            Self::Utf16Be => unit[0] == 0,
-            // U+10FFFF is the last character
-            Self::Utf32Le => unit[3] == 0 && unit[2] <= 0x10,
-            Self::Utf32Be => unit[0] == 0 && unit[1] <= 0x10,
-        });
-        let needed = match self {
-            Self::Utf16Le | Self::Utf16Be => sample.len() / width / 64,
-            Self::Utf32Le | Self::Utf32Be => sample.len() / width,
+        let is_whole = sample.len() >= 2 * self.width && sample.len().is_multiple_of(self.width);
+        let units = sample.len() / self.width;
+        // UTF-16 text of any script has spaces, digits or line ends, and never a zero character;
+        // U+10FFFF is the last character
+        let (largest, needed) = match self.width {
+            2 => (0xff, units / 64),
+            _ => (0x0010_ffff, units),
         };
+        let zeros = self.units(sample).filter(|unit| *unit <= largest);
         if !is_whole || zeros.count() < needed.max(1) {
             return false;
         }
@@ -124,42 +119,34 @@ impl Wide {
         odd <= 1 + characters / 50 && odd * 4 <= characters
     }
 
-    fn width(self) -> usize {
-        match self {
-            Self::Utf16Le | Self::Utf16Be => 2,
-            Self::Utf32Le | Self::Utf32Be => 4,
-        }
+    /// Returns the numbers of whole units.
+    fn units(self, bytes: &[u8]) -> impl Iterator<Item = u32> {
+        let units = bytes.chunks_exact(self.width);
+        units.map(move |unit| {
+            let little = match *unit {
+                [a, b] => u16::from_le_bytes([a, b]).into(),
+                [a, b, c, d] => u32::from_le_bytes([a, b, c, d]),
+                _ => 0,
+            };
+            if self.is_little {
+                little
+            } else {
+                little.swap_bytes() >> (32 - 8 * self.width)
+            }
+        })
     }
 
     /// Calls `each` with every character and its width in bytes; `None` is a fault.
     fn decode(self, bytes: &[u8], mut each: impl FnMut(Option<char>, u32)) {
-        match self {
-            Self::Utf16Le | Self::Utf16Be => {
-                let units = bytes.chunks_exact(2).map(|pair| {
-                    let pair = [pair[0], pair[1]];
-                    if self == Self::Utf16Le {
-                        u16::from_le_bytes(pair)
-                    } else {
-                        u16::from_be_bytes(pair)
-                    }
-                });
-                for decoded in char::decode_utf16(units) {
-                    // a character beyond U+FFFF takes two units
-                    let is_pair = decoded.as_ref().is_ok_and(|c| u32::from(*c) > 0xffff);
-                    each(decoded.ok(), if is_pair { 4 } else { 2 });
-                }
-            }
-            Self::Utf32Le | Self::Utf32Be => {
-                for unit in bytes.chunks_exact(4) {
-                    let unit = [unit[0], unit[1], unit[2], unit[3]];
-                    let code = if self == Self::Utf32Le {
-                        u32::from_le_bytes(unit)
-                    } else {
-                        u32::from_be_bytes(unit)
-                    };
-                    each(char::from_u32(code), 4);
-                }
-            }
+        let units = self.units(bytes);
+        if self.width == 4 {
+            units.for_each(|code| each(char::from_u32(code), 4));
+            return;
+        }
+        for decoded in char::decode_utf16(units.map(|unit| unit as u16)) {
+            // a character beyond U+FFFF takes two units
+            let is_pair = decoded.as_ref().is_ok_and(|c| u32::from(*c) > 0xffff);
+            each(decoded.ok(), if is_pair { 4 } else { 2 });
         }
     }
 }
@@ -402,10 +389,10 @@ fn is_plausible(bytes: &[u8], traced: &Traced, faults: usize) -> bool {
 
 /// Decodes text of an encoding that its mark names, or that is guessed.
 fn wide(bytes: &[u8], encoding: Wide, is_marked: bool) -> Result<Decoded, String> {
-    let skip = if is_marked { encoding.width() } else { 0 };
+    let skip = if is_marked { encoding.width } else { 0 };
     let mut traced = Traced::with_capacity(bytes.len());
     let mut at = skip as u64;
-    let mut faults = usize::from(!bytes.len().is_multiple_of(encoding.width()));
+    let mut faults = usize::from(!bytes.len().is_multiple_of(encoding.width));
 
     encoding.decode(&bytes[skip..], |character, width| {
         faults += usize::from(character.is_none());

@@ -40,7 +40,7 @@ pub struct Document {
     /// The number of pictures in it whose text is not read.
     pub pictures: u32,
     pub metadata: Metadata,
-    outline: Outline,
+    pub(super) outline: Outline,
     pub(super) front_matter_end: usize,
     /// The places and the bytes of the text where each begins; empty where the lines of the file
     /// are the places.
@@ -48,7 +48,7 @@ pub struct Document {
     /// The bytes of the text where a new message, sheet or member begins.
     parts: Vec<usize>,
     /// The rows of tables, in the order of the text.
-    rows: Vec<Range<usize>>,
+    pub(super) rows: Vec<Range<usize>>,
     /// Offsets from the text to the decoded file, and from there to its bytes. The text of a binary
     /// file stands for itself.
     extracted: Offsets,
@@ -259,14 +259,14 @@ impl Document {
     /// Returns the title of the document: its first heading, which a title of its metadata has
     /// become.
     pub fn title(&self) -> Option<&str> {
-        let first = self.outline.headings().first()?;
+        let first = self.outline.headings.first()?;
         Some(first.title.as_str()).filter(|title| !title.is_empty())
     }
 
     /// Returns the lines of the text, each with its place, its headings and whether it is a row.
     pub fn read_lines(&self) -> Vec<ReadLine<'_>> {
         let places = self.places(0..self.text.len());
-        let mut headings = self.outline.headings().iter().peekable();
+        let mut headings = self.outline.headings.iter().peekable();
         let mut rows = self.rows.iter().peekable();
 
         let mut lines = Vec::new();
@@ -307,7 +307,7 @@ impl Document {
 
         let extract = Extract {
             text: self.text.clone(),
-            headings: self.outline.headings().to_vec(),
+            headings: self.outline.headings.clone(),
             front_matter_end: self.front_matter_end,
             places: self.places.clone(),
             parts: self.parts.clone(),
@@ -377,7 +377,7 @@ impl Document {
     /// Returns the sections that begin inside of a part of the text, with their bytes from `start`
     /// on.
     pub(super) fn sections(&self, part: Range<usize>, start: usize) -> Vec<SectionFrom> {
-        let headings = self.outline.headings();
+        let headings = &self.outline.headings;
         let first = headings.partition_point(|heading| heading.range.start < part.start);
         let begins = headings[first..].iter().map(|heading| heading.range.start);
         let begins = begins.take_while(|at| *at < part.end).take(MAX_SECTIONS);
@@ -386,16 +386,6 @@ impl Document {
             headings: self.headings_at(at),
         };
         begins.map(section).collect()
-    }
-
-    /// Returns the heading that contains a position of the text.
-    pub(super) fn heading_at(&self, at: usize) -> Option<&Heading> {
-        self.outline.heading_at(at)
-    }
-
-    /// Returns the rows of tables, in the order of the text.
-    pub(super) fn rows(&self) -> &[Range<usize>] {
-        &self.rows
     }
 
     fn in_decoded(&self, part: Range<usize>) -> Range<usize> {

@@ -28,9 +28,7 @@ mod document;
 mod tokens;
 mod chunk;
 
-pub use chunk::{
-    Chunk, FixedSplit, SemanticSplit, Sentences, SplitMethod, chunks_at, fixed_chunks,
-};
+pub use chunk::{FixedSplit, SemanticSplit, Sentences, SplitMethod, chunks_at, fixed_chunks};
 pub use document::{Document, ReadHeading, ReadLine, SourceLines, read, source_lines};
 pub use error::CorpusError;
 pub use formats::{FORMATS, Format, UNREAD, Unread};

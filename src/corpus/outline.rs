@@ -24,7 +24,7 @@ pub(super) struct Heading {
 /// The headings of a document, in the order of its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Outline {
-    headings: Vec<Heading>,
+    pub(super) headings: Vec<Heading>,
     /// The heading that each heading is under.
     above: Vec<Option<usize>>,
 }
@@ -53,10 +53,6 @@ impl Outline {
             above: headings_above(&headings),
             headings,
         }
-    }
-
-    pub(super) fn headings(&self) -> &[Heading] {
-        &self.headings
     }
 
     /// Returns the titles of the headings above a position of the text, outermost first. On a

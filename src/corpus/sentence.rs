@@ -52,14 +52,10 @@ pub fn sentences(text: &str, language: &str) -> Vec<Range<usize>> {
 /// or not.
 fn is_row(block: &str) -> bool {
     let has_cells = block.starts_with('|') || is_named_row(block);
-    let is_whole = !block.contains('\n') || has_cell_lines(block);
+    // AsciiDoc has each cell of a row on a line of its own
+    let is_whole = !block.contains('\n') || block.lines().all(|line| is_cell(line.trim()));
     let is_row = has_cells && is_whole || block.starts_with(LISTED_ROW);
     is_row && block.len() <= MAX_ROW_BYTES
-}
-
-/// Returns whether each line of a block is a cell of one row, as AsciiDoc has them.
-fn has_cell_lines(block: &str) -> bool {
-    block.lines().all(|line| is_cell(line.trim()))
 }
 
 /// Returns whether a line is one cell of a row.
@@ -495,17 +491,10 @@ pub fn begins_item(content: &str) -> bool {
     mark.is_some_and(|(mark, _)| is_mark(mark)) || begins_reference(content)
 }
 
-/// Returns whether a line begins an entry of a list of references.
+/// Returns whether a line begins an entry of a list of references with its number: `[3]`.
 fn begins_reference(content: &str) -> bool {
     let mark = content.split_once([' ', '\t']);
-    mark.is_some_and(|(mark, _)| is_reference(mark))
-}
-
-/// Returns whether this is the number of an entry of a list of references: `[3]`.
-fn is_reference(mark: &str) -> bool {
-    let number = mark
-        .strip_prefix('[')
-        .and_then(|mark| mark.strip_suffix(']'));
+    let number = mark.and_then(|(mark, _)| mark.strip_prefix('[')?.strip_suffix(']'));
     number.is_some_and(is_item_number)
 }
 

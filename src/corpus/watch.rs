@@ -26,21 +26,10 @@ const POLL: Duration = Duration::from_secs(30);
 const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Filesystems that report no events for what other machines change, and some for nothing at all.
+#[rustfmt::skip]
 const WITHOUT_EVENTS: &[&str] = &[
-    "nfs",
-    "nfs4",
-    "cifs",
-    "smb3",
-    "smbfs",
-    "9p",
-    "afs",
-    "ceph",
-    "vboxsf",
-    "drvfs",
-    "prl_fs",
-    "glusterfs",
-    "lustre",
-    "davfs",
+    "nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "vboxsf", "drvfs", "prl_fs",
+    "glusterfs", "lustre", "davfs",
 ];
 
 /// A folder that is being watched; dropping it ends that.

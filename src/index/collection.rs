@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use super::caches::link_store::{ChunkLinks, LinkRecipe};
 use super::caches::rechunk_cache::Rechunked;
 use super::error::IndexError;
-use super::folder::{Index, Update, canonical};
+use super::folder::{Index, OpenFolder, Update, canonical};
 use super::lexical::Lexical;
 use super::link_api::LinkedState;
-use super::names::Names;
+use super::names::{FolderPart, Names};
 use super::passage_trace::trace_passage;
 use super::progress::Progress;
-use super::retrieval::{self, NamedIndex, Query};
+use super::retrieval::{self, Query};
 use super::search::Search;
-use super::shared::{FolderPart, SharedCorpus};
+use super::shared::SharedCorpus;
 use crate::config::{Config, CorpusSettings, IndexSettings, RetrieverSettings};
 use crate::corpus::{SemanticSplit, TokenCounter};
 use crate::event::{
@@ -41,24 +41,13 @@ pub struct CoveredFolder {
     pub by: String,
 }
 
-struct OpenFolder {
-    index: Index,
-    names: Names,
-    /// The part that it is of a corpus on other machines.
-    part: FolderPart,
-    /// Whether it was reported that another process writes the index.
-    is_use_reported: bool,
-}
-
-/// The folders to open, each once and none inside another.
-struct FolderPlan {
-    folders: Vec<(PathBuf, Names)>,
-    covered: Vec<CoveredFolder>,
-}
-
-impl FolderPlan {
-    /// Plans the opening of these folders, in the order in which they are named.
-    fn new(folders: &[PathBuf]) -> Result<Self, IndexError> {
+impl Collection {
+    /// Opens these folders, each once and none inside another, in the order in which they are
+    /// named.
+    fn open_each(
+        folders: &[PathBuf],
+        open: impl Fn(&Path) -> Result<Index, IndexError>,
+    ) -> Result<Self, IndexError> {
         let mut named: Vec<(&PathBuf, PathBuf)> = Vec::new();
         for folder in folders.iter().filter(|folder| !is_address(folder)) {
             let canonical = canonical(folder)?;
@@ -90,44 +79,29 @@ impl FolderPlan {
         }
 
         let paths: Vec<&Path> = outer.iter().map(|(_, path)| *path).collect();
-        let folders = outer.iter().map(|(folder, _)| (*folder).clone());
-        Ok(Self {
-            folders: folders.zip(Names::for_folders(&paths)).collect(),
-            covered,
-        })
-    }
-
-    /// Opens the folders.
-    fn open(
-        self,
-        open: impl Fn(&Path) -> Result<Index, IndexError>,
-    ) -> Result<Collection, IndexError> {
-        let mut folders = Vec::new();
-        for (folder, names) in self.folders {
-            folders.push(OpenFolder {
-                index: open(&folder)?,
+        let named = outer.iter().zip(Names::for_folders(&paths));
+        let folders = named.map(|((folder, _), names)| {
+            Ok(OpenFolder {
+                index: open(folder)?,
                 names,
                 part: FolderPart::default(),
                 is_use_reported: false,
-            });
-        }
-
-        Ok(Collection {
-            folders,
-            covered: self.covered,
+            })
+        });
+        Ok(Self {
+            folders: folders.collect::<Result<_, IndexError>>()?,
+            covered,
             remote: None,
         })
     }
-}
 
-impl Collection {
     /// Opens the indexes of these folders under the folder `indexes`, as `Index::open` does. A
     /// folder that is named twice is opened once; one inside another is part of that one's index.
     ///
     /// # Errors
     /// As `Index::open`, for the first folder that fails; more than 256 folders.
     pub fn open(folders: &[PathBuf], indexes: &Path) -> Result<Self, IndexError> {
-        FolderPlan::new(folders)?.open(|folder| Index::open(folder, indexes))
+        Self::open_each(folders, |folder| Index::open(folder, indexes))
     }
 
     /// Connects to the index that the settings name, or that an address among `folders` is, and
@@ -170,7 +144,7 @@ impl Collection {
     /// # Errors
     /// [`IndexError::InUse`] when another process writes one of them; files that cannot be deleted.
     pub fn rebuild(folders: &[PathBuf], indexes: &Path) -> Result<Self, IndexError> {
-        let empty = FolderPlan::new(folders)?.open(|folder| Index::locate(folder, indexes))?;
+        let empty = Self::open_each(folders, |folder| Index::locate(folder, indexes))?;
         for folder in &empty.folders {
             folder.index.check_writable()?;
         }
@@ -187,11 +161,9 @@ impl Collection {
 
     /// Returns the folders whose indexes were of an older format and begin again.
     pub fn outdated_folders(&self) -> impl Iterator<Item = &str> {
-        let outdated = self
-            .folders
-            .iter()
-            .filter(|folder| folder.index.was_outdated);
-        outdated.map(|folder| folder.index.name.as_str())
+        let indexes = self.folders.iter().map(|folder| &folder.index);
+        let outdated = indexes.filter(|index| index.was_outdated);
+        outdated.map(|index| index.name.as_str())
     }
 
     /// Returns the canonical paths of the folders.
@@ -199,13 +171,6 @@ impl Collection {
         let paths = self.folders.iter();
         paths
             .map(|folder| folder.index.canonical.as_path())
-            .collect()
-    }
-
-    fn parts(&self) -> Vec<NamedIndex<'_>> {
-        let folders = self.folders.iter();
-        folders
-            .map(|OpenFolder { index, names, .. }| NamedIndex { index, names })
             .collect()
     }
 
@@ -247,16 +212,6 @@ impl Collection {
             let _ = publish(SessionEvent::CorpusOpened { corpus });
         }
         updated
-    }
-
-    /// Returns the report of a corpus of which no folder is on this machine.
-    fn nothing_to_do(&self) -> IndexReport {
-        let corpus = self.card();
-        IndexReport {
-            unchanged: corpus.documents,
-            corpus,
-            ..IndexReport::default()
-        }
     }
 
     /// Sends what changed to the corpus on other machines, if that is what is searched.
@@ -306,8 +261,12 @@ impl Collection {
             }
         }
 
+        // of a corpus on other machines alone there is nothing to do
         if self.folders.is_empty() && self.remote.is_some() {
-            reports.push(self.nothing_to_do());
+            reports.push(IndexReport {
+                unchanged: self.card().documents,
+                ..IndexReport::default()
+            });
         }
         let Some(mut report) = reports.into_iter().reduce(sum) else {
             return Err(IndexError::InUse {
@@ -377,19 +336,17 @@ impl Collection {
             return Ok(remote.sample(count, random)?);
         }
         let mut chunks = Vec::new();
-        for part in self.parts() {
-            let generation = part.index.generation.iter();
-            let of_part = generation.flat_map(|generation| {
-                let stored = generation.chunks().iter();
-                stored.map(|chunk| (part, &generation.lexical, chunk.address))
-            });
-            chunks.extend(of_part);
+        for folder in &self.folders {
+            let generation = folder.index.generation.iter();
+            chunks.extend(generation.flat_map(|generation| {
+                let stored = generation.chunks.iter();
+                stored.map(|chunk| (folder, &generation.lexical, chunk.address))
+            }));
         }
 
-        let read = |(part, lexical, address): (NamedIndex<'_>, &Lexical, _)| {
-            let chunk = lexical.chunk(address);
-            let chunk = chunk.map_err(|error| part.index.damage_error(error))?;
-            Ok(part.names.chunk(chunk))
+        let read = |(folder, lexical, address): (&OpenFolder, &Lexical, _)| {
+            let chunk = folder.index.check(lexical.chunk(address))?;
+            Ok(folder.names.chunk(chunk))
         };
         random.draw(count, chunks).into_iter().map(read).collect()
     }
@@ -408,7 +365,7 @@ impl Collection {
     ) -> Result<Vec<TracedChunk>, IndexError> {
         match &self.remote {
             Some(remote) => Ok(remote.trace_passage(phrase, query, settings)?),
-            None => trace_passage(&self.parts(), phrase, query, settings),
+            None => trace_passage(&self.folders, phrase, query, settings),
         }
     }
 
@@ -546,7 +503,7 @@ impl Search for Collection {
 
         match &self.remote {
             Some(remote) => Ok(remote.search(query, settings)?),
-            None => retrieval::search(&self.parts(), query, settings),
+            None => retrieval::search(&self.folders, query, settings),
         }
     }
 
@@ -554,13 +511,11 @@ impl Search for Collection {
         if let Some(remote) = &self.remote {
             return Ok(remote.vectors(chunks)?);
         }
-        let parts = self.parts();
         let vector = |chunk: &u64| {
-            let of_part = |part: &NamedIndex<'_>| {
-                let vector = part.index.vector(part.names.chunk_id(*chunk))?;
+            self.folders.iter().find_map(|folder| {
+                let vector = folder.index.vector(folder.names.chunk_id(*chunk))?;
                 Some(vector.to_vec())
-            };
-            parts.iter().find_map(of_part)
+            })
         };
         Ok(chunks.iter().map(vector).collect())
     }

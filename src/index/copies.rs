@@ -4,19 +4,19 @@
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::cmp::{Ordering, Reverse};
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::hash::{BuildHasher as _, BuildHasherDefault, DefaultHasher, Hash};
 
 use super::filter::date;
-use super::fusion::ScoredChunk;
 use super::lexical::SIGNS;
 use super::lexical::analyser::{dates, is_content_word};
 use super::lexical::stop_words::short_text_language;
 use super::manifest::DocumentEntry;
 use crate::config::RetrieverSettings;
 use crate::corpus::{count_negations, named_dates};
-use crate::event::{ChunkCopy, Hit, Ranked, document_stem};
+use crate::event::{ChunkCopy, Hit, Metadata, Ranked, document_stem};
 use crate::letters::{self, is_dense};
+use crate::remote::ScoredId;
 
 /// Minimum number of words of a copy: shorter texts, such as a number below a name, say little
 /// without their place. Two characters of a script without spaces count as a word.
@@ -55,6 +55,7 @@ const NOTE_FIELDS: [&str; 8] = [
 /// A hit that may be a copy of a better one.
 struct Candidate {
     hit: Hit,
+    metadata: Metadata,
     /// The date of its document.
     date: String,
     /// The time of its file: copies that were made in one go have the same.
@@ -75,7 +76,7 @@ struct Candidate {
 }
 
 impl Candidate {
-    fn new(hit: Hit, entry: &DocumentEntry, query: &Query) -> Self {
+    fn new(hit: Hit, entry: DocumentEntry, query: &Query) -> Self {
         let find_in = |text: &str| -> HashSet<u64> {
             let words = words(text).map(hash);
             words.filter(|word| query.words.contains(word)).collect()
@@ -100,7 +101,7 @@ impl Candidate {
         Self {
             body: OnceCell::new(),
             is_quotation: is_quotation(&hit.chunk.text),
-            date: date(entry),
+            date: date(&entry),
             modified_minutes: entry.times.modified_ns / 60_000_000_000,
             text: TextPrint::new(&hit.chunk.text),
             sought: find_in(&whole).into_iter().chain(dated()).collect(),
@@ -111,6 +112,7 @@ impl Candidate {
                 date: entry.metadata.date.clone(),
                 ..hit
             },
+            metadata: entry.metadata,
         }
     }
 
@@ -472,7 +474,7 @@ impl Folding {
     }
 
     /// Adds the next hit, best first. Returns whether it had room.
-    pub fn add(&mut self, hit: Hit, document: &DocumentEntry) -> bool {
+    pub fn add(&mut self, hit: Hit, document: DocumentEntry) -> bool {
         let candidate = Candidate::new(hit, document, &self.query);
         let mut groups = self.groups.iter_mut();
         if let Some(group) = groups.find(|group| is_copy(&candidate, group)) {
@@ -486,12 +488,18 @@ impl Folding {
         has_room
     }
 
-    /// Returns the hits. Of copies the one leads that holds most words of the query, then the one
-    /// whose path does, then the newest, of one day the one with the largest number of a version,
-    /// then the one with the shortest path: programs and people lengthen that of a copy.
-    pub fn finish(self) -> Vec<Hit> {
+    /// Returns the hits, with what their documents say of themselves. Of copies the one leads that
+    /// holds most words of the query, then the one whose path does, then the newest, of one day the
+    /// one with the largest number of a version, then the one with the shortest path: programs and
+    /// people lengthen that of a copy.
+    pub fn finish(self) -> (Vec<Hit>, BTreeMap<String, Metadata>) {
         let groups = (1..).zip(self.groups);
-        groups.map(|(rank, group)| join(rank, group)).collect()
+        let joined = groups.map(|(rank, group)| {
+            let (hit, metadata) = join(rank, group);
+            let document = hit.chunk.document.clone();
+            (hit, (document, metadata))
+        });
+        joined.unzip()
     }
 }
 
@@ -510,7 +518,7 @@ fn is_copy(candidate: &Candidate, group: &[Candidate]) -> bool {
 /// lists are `pool` long found at least twice as many chunks as hits.
 pub(super) fn are_crowded(
     hits: &[Hit],
-    lists: [&[ScoredChunk]; 2],
+    lists: [&[ScoredId]; 2],
     pool: usize,
     settings: &RetrieverSettings,
 ) -> bool {
@@ -520,7 +528,7 @@ pub(super) fn are_crowded(
 }
 
 /// Returns the hit that leads its copies, at the rank of the best of them.
-fn join(rank: u32, mut group: Vec<Candidate>) -> Hit {
+fn join(rank: u32, mut group: Vec<Candidate>) -> (Hit, Metadata) {
     let fused = Ranked {
         rank,
         ..group[0].hit.fused
@@ -540,7 +548,11 @@ fn join(rank: u32, mut group: Vec<Candidate>) -> Hit {
     let leader = leaders.max_by_key(order).unwrap_or(0);
 
     let Candidate {
-        hit, date, text, ..
+        hit,
+        metadata,
+        date,
+        text,
+        ..
     } = group.remove(leader);
     let copies = group.into_iter().map(|copy| {
         let chunk = copy.hit.chunk;
@@ -553,11 +565,12 @@ fn join(rank: u32, mut group: Vec<Candidate>) -> Hit {
             near: copy.text.words != text.words,
         }
     });
-    Hit {
+    let hit = Hit {
         fused,
         copies: copies.collect(),
         ..hit
-    }
+    };
+    (hit, metadata)
 }
 
 #[cfg(test)]
@@ -589,11 +602,11 @@ mod tests {
             let hit = Hit::new(chunk, Ranked { score, rank });
             let mut entry = DocumentEntry::default();
             entry.metadata.date = Some((*date).to_owned());
-            if !folding.add(hit, &entry) {
+            if !folding.add(hit, entry) {
                 break;
             }
         }
-        let hits = folding.finish();
+        let (hits, _) = folding.finish();
         assert!((1..).zip(&hits).all(|(rank, hit)| hit.fused.rank == rank));
         let named = |hit: Hit| {
             let copies = hit.copies.into_iter().map(|copy| copy.document);

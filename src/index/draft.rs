@@ -11,7 +11,8 @@ use super::layout::{Layout, Pointer};
 use super::lexical::LexicalWriter;
 use super::manifest::{DocumentEntry, FORMAT, Manifest, Recipe, StoredFile, VectorsCard};
 use super::vectors::VectorStore;
-use crate::corpus::{Chunk, FoundFile};
+use crate::corpus::FoundFile;
+use crate::event::ChunkText;
 use crate::files;
 
 /// A generation before it is published.
@@ -74,7 +75,7 @@ impl Draft {
         &mut self,
         path: &str,
         mut entry: DocumentEntry,
-        chunks: Vec<Chunk>,
+        chunks: Vec<ChunkText>,
         rows: &[Option<u32>],
     ) -> Result<(), FileError> {
         self.remove(path);
@@ -88,8 +89,8 @@ impl Draft {
             };
             let id = self.manifest.next_chunk + u64::from(entry.chunks);
             entry.chunks += 1;
-            self.lexical
-                .add(&chunk.with_id(id, path), row, &entry.language)?;
+            let chunk = ChunkText { id, ..chunk };
+            self.lexical.add(&chunk, row, &entry.language)?;
         }
 
         let left_out = all - entry.chunks as usize;

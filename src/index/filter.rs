@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
 use super::manifest::DocumentEntry;
+use crate::config::{FilteredDocument, Matcher};
 
 /// The words of a phrase with their places in it, as documents in each language have them; none for
 /// a text without words.
@@ -23,6 +24,15 @@ pub(super) struct Filter {
     pub rows: Vec<bool>,
     /// Number of such rows.
     pub row_count: usize,
+}
+
+/// Returns whether a filter lets a document with this path in the corpus through.
+pub(super) fn lets_through(matcher: &Matcher<'_>, path: &str, entry: &DocumentEntry) -> bool {
+    matcher.lets_through(FilteredDocument {
+        path,
+        format: &entry.format,
+        date: &date(entry),
+    })
 }
 
 /// Returns the date of a document: the one that it gives itself or its file name has, otherwise

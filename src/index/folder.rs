@@ -12,6 +12,7 @@ use super::error::{FileError, IndexError};
 use super::generation::Generation;
 use super::layout::{Layout, Lock, Pointer};
 use super::manifest::{FORMAT, Manifest, Recipe};
+use super::names::{FolderPart, Names};
 use super::vectors::VectorStore;
 
 use crate::config::demo_corpus;
@@ -56,6 +57,16 @@ pub struct Index {
     pub(super) is_searched: bool,
     /// Whether it was of an older format and begins again.
     pub(super) was_outdated: bool,
+}
+
+/// An index that is open in a corpus, with its names there.
+pub(super) struct OpenFolder {
+    pub index: Index,
+    pub names: Names,
+    /// The part that it is of a corpus on other machines.
+    pub part: FolderPart,
+    /// Whether it was reported that another process writes the index.
+    pub is_use_reported: bool,
 }
 
 /// Returns the path of a folder without links.
@@ -220,7 +231,7 @@ impl Index {
     /// copies the others to a new file.
     pub(super) fn is_wasteful(&self) -> bool {
         self.generation.as_ref().is_some_and(|generation| {
-            generation.unused_rows() > generation.used_rows() + MAX_WASTE_ROWS
+            generation.unused_rows() > generation.used_rows + MAX_WASTE_ROWS
         })
     }
 
@@ -363,9 +374,9 @@ impl Index {
         }
     }
 
-    /// Returns the error of a chunk store that cannot be read.
-    pub(super) fn damage_error(&self, error: tantivy::TantivyError) -> IndexError {
-        FileError::for_damage(&self.layout.root, error).for_folder(&self.name)
+    /// Returns what was read of the chunk store, or the error that it is damaged.
+    pub(super) fn check<T>(&self, read: tantivy::Result<T>) -> Result<T, IndexError> {
+        read.map_err(|error| FileError::for_damage(&self.layout.root, error).for_folder(&self.name))
     }
 
     /// Returns the stored vector of a chunk; `None` for one that is damaged, too.

@@ -4,13 +4,7 @@ use std::collections::HashMap;
 
 use crate::config::RetrieverSettings;
 use crate::event::{ChunkText, Hit, Ranked};
-
-/// A chunk with its score in a list.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct ScoredChunk {
-    pub chunk: u64,
-    pub score: f32,
-}
+use crate::remote::ScoredId;
 
 /// A chunk with its scores and ranks in both lists and in the fused one.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
@@ -34,8 +28,8 @@ type RankInList = fn(&mut Fused) -> &mut Option<Ranked>;
 /// Each list's scores are scaled to 1 for its highest and 0 for its lowest (all equal: 1), cosines
 /// over [`MIN_COSINE_RANGE`] at least, then summed with weights.
 pub(super) fn fuse(
-    bm25: &[ScoredChunk],
-    vector: &[ScoredChunk],
+    bm25: &[ScoredId],
+    vector: &[ScoredId],
     settings: &RetrieverSettings,
 ) -> Vec<Fused> {
     let mut union: HashMap<u64, Fused> = HashMap::with_capacity(bm25.len() + vector.len());
@@ -89,7 +83,7 @@ impl Fused {
     }
 }
 
-pub(super) fn ranks(list: &[ScoredChunk]) -> impl Iterator<Item = Ranked> {
+pub(super) fn ranks(list: &[ScoredId]) -> impl Iterator<Item = Ranked> {
     list.iter().zip(1..).map(|(listed, rank)| Ranked {
         score: listed.score,
         rank,
@@ -97,7 +91,7 @@ pub(super) fn ranks(list: &[ScoredChunk]) -> impl Iterator<Item = Ranked> {
 }
 
 /// Returns the score of each chunk of a list before its weight.
-fn shares(list: &[ScoredChunk], min_range: f32) -> Vec<f32> {
+fn shares(list: &[ScoredId], min_range: f32) -> Vec<f32> {
     let scores = list.iter().map(|listed| listed.score);
     let lowest = scores.clone().fold(f32::INFINITY, f32::min);
     let highest = scores.fold(f32::NEG_INFINITY, f32::max);
@@ -133,10 +127,10 @@ mod tests {
         }
     }
 
-    fn list(items: &[(u64, f32)]) -> Vec<ScoredChunk> {
+    fn list(items: &[(u64, f32)]) -> Vec<ScoredId> {
         items
             .iter()
-            .map(|&(chunk, score)| ScoredChunk { chunk, score })
+            .map(|&(chunk, score)| ScoredId { chunk, score })
             .collect()
     }
 

@@ -5,16 +5,16 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use super::error::FileError;
-use super::filter::{Filter, date};
+use super::filter::{Filter, lets_through};
 use super::layout::{Layout, Pointer};
 use super::lexical::analyser::phrase_words;
 use super::lexical::{Lexical, StoredChunk};
-use super::manifest::{DocumentEntry, Manifest};
+use super::manifest::Manifest;
 use super::mentions::DocumentNames;
 use super::names::Names;
 use super::vectors::rows::ScoredRow;
 use super::vectors::{VectorStore, WantedRows};
-use crate::config::{DocumentFilter, FilteredDocument};
+use crate::config::DocumentFilter;
 
 /// The folder of tantivy's files inside a generation.
 pub(super) const LEXICAL: &str = "lexical";
@@ -30,12 +30,13 @@ pub(super) struct Generation {
     /// The languages of the documents.
     pub languages: BTreeSet<String>,
     /// Every chunk, by id.
-    chunks: Vec<StoredChunk>,
+    pub chunks: Vec<StoredChunk>,
     /// Positions in `chunks`, by the row of their vector: chunks with the same text share one.
     by_row: Vec<u32>,
     /// Whether a chunk uses each row.
     is_used: Vec<bool>,
-    used_rows: u32,
+    /// The number of vectors that a chunk uses.
+    pub used_rows: u32,
     /// Read from the manifest when a search needs them.
     document_names: OnceLock<DocumentNames>,
 }
@@ -91,11 +92,6 @@ impl Generation {
         })
     }
 
-    /// Returns the number of vectors that a chunk uses.
-    pub fn used_rows(&self) -> u32 {
-        self.used_rows
-    }
-
     /// Returns the number of vectors of chunks that are gone.
     pub fn unused_rows(&self) -> u32 {
         self.manifest.vectors.rows - self.used_rows
@@ -107,11 +103,6 @@ impl Generation {
         let titled = documents.map(|(path, entry)| (path.as_str(), entry.title.as_deref()));
         self.document_names
             .get_or_init(|| DocumentNames::new(titled))
-    }
-
-    /// Returns every chunk, by id.
-    pub fn chunks(&self) -> &[StoredChunk] {
-        &self.chunks
     }
 
     /// Returns the chunk with this id.
@@ -132,18 +123,9 @@ impl Generation {
         }
 
         let matcher = filter.matcher();
-        let lets_through = |path: &str, entry: &DocumentEntry| {
-            matcher.lets_through(FilteredDocument {
-                path: &names.document(path),
-                format: &entry.format,
-                date: &date(entry),
-            })
-        };
-        let documents: Vec<String> = self
-            .manifest
-            .documents
-            .iter()
-            .filter(|(path, entry)| lets_through(path, entry))
+        let documents = self.manifest.documents.iter();
+        let documents: Vec<String> = documents
+            .filter(|(path, entry)| lets_through(&matcher, &names.document(path), entry))
             .map(|(path, _)| path.clone())
             .collect();
 

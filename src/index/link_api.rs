@@ -110,10 +110,7 @@ impl Index {
         let Some(generation) = &self.generation else {
             return Ok(Vec::new());
         };
-        generation
-            .lexical
-            .document(path)
-            .map_err(|error| self.damage_error(error))
+        self.check(generation.lexical.document(path))
     }
 
     /// Returns the links between the chunks of a document, by their order; `None` before it is

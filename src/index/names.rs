@@ -107,6 +107,51 @@ impl Names {
     }
 }
 
+/// The part of a collection that a folder is.
+#[derive(Debug, Clone, Default)]
+pub(super) struct FolderPart {
+    pub name: String,
+    /// The machine and the folder.
+    pub owner: String,
+    /// Whether the user named it.
+    pub is_named: bool,
+}
+
+impl FolderPart {
+    /// Returns the part that a folder is. `setting` is the name that the user set; it is in front
+    /// of the names of several folders.
+    pub fn new(folder: &Path, setting: &str, is_alone: bool) -> Self {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        let name = if name.is_empty() {
+            "folder".into()
+        } else {
+            name
+        };
+
+        // a slash ends the name of a part in a path
+        let setting = setting.replace('/', "-");
+
+        Self {
+            name: match setting.as_str() {
+                "" => name.into_owned(),
+                _ if is_alone => setting.clone(),
+                _ => format!("{setting}-{name}"),
+            },
+            owner: format!("{}:{}", host_name(), folder.display()),
+            is_named: !setting.is_empty(),
+        }
+    }
+}
+
+/// Returns the name of this machine.
+fn host_name() -> String {
+    #[cfg(unix)]
+    let name = nix::unistd::gethostname().ok();
+    #[cfg(not(unix))]
+    let name = std::env::var_os("COMPUTERNAME");
+    name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

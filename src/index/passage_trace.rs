@@ -4,11 +4,13 @@
 use std::collections::HashMap;
 
 use super::error::IndexError;
-use super::fusion::{ScoredChunk, fuse, ranks};
-use super::retrieval::{self, NamedIndex, Query};
+use super::folder::OpenFolder;
+use super::fusion::{fuse, ranks};
+use super::retrieval::{self, Query};
 use crate::config::RetrieverSettings;
 use crate::event::{ChunkText, Ranked, TracedChunk};
 use crate::letters;
+use crate::remote::ScoredId;
 
 /// Maximum number of chunks in a trace: the best of those that hold the phrase.
 const MAX_CHUNKS: usize = 20;
@@ -78,23 +80,23 @@ fn comparable(text: &str) -> String {
 /// space, punctuation and articles do not matter; a phrase that two neighbouring chunks share is
 /// found in both.
 pub(super) fn trace_passage(
-    parts: &[NamedIndex<'_>],
+    folders: &[OpenFolder],
     phrase: &str,
     query: Query<'_>,
     settings: &RetrieverSettings,
 ) -> Result<Vec<TracedChunk>, IndexError> {
     let mut matches = Vec::new();
-    for part in parts {
-        matches.push(part.matches(phrase)?);
+    for folder in folders {
+        matches.push(folder.matches(phrase)?);
     }
-    let [bm25, vector] = retrieval::whole_lists(parts, query, settings)?;
+    let [bm25, vector] = retrieval::whole_lists(folders, query, settings)?;
     Ok(trace(matches, [&bm25, &vector], settings))
 }
 
 /// Returns the found chunks with their ranks in the BM25 list, the vector list and the fused list.
 pub(super) fn trace(
     matches: Vec<Matches>,
-    lists: [&[ScoredChunk]; 2],
+    lists: [&[ScoredId]; 2],
     settings: &RetrieverSettings,
 ) -> Vec<TracedChunk> {
     let mut found: Vec<Match> = matches.into_iter().flat_map(|part| part.found).collect();
@@ -130,16 +132,15 @@ pub(super) fn trace(
     traced
 }
 
-impl NamedIndex<'_> {
+impl OpenFolder {
     /// Returns the chunks that hold a phrase.
-    fn matches(self, phrase: &str) -> Result<Matches, IndexError> {
+    fn matches(&self, phrase: &str) -> Result<Matches, IndexError> {
         let mut matches = Matches::new(phrase);
         let Some(generation) = &self.index.generation else {
             return Ok(matches);
         };
-        for stored in generation.chunks() {
-            let chunk = generation.lexical.chunk(stored.address);
-            let chunk = chunk.map_err(|error| self.index.damage_error(error))?;
+        for stored in &generation.chunks {
+            let chunk = self.index.check(generation.lexical.chunk(stored.address))?;
             if !matches.see(self.names.chunk(chunk)) {
                 break;
             }

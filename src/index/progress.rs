@@ -13,7 +13,8 @@ const MIN_MEASURED: Duration = Duration::from_millis(500);
 pub struct Progress<'a> {
     publish: &'a mut dyn FnMut(SessionEvent) -> Flow,
     last: Option<Instant>,
-    is_stopped: bool,
+    /// Whether the observer stopped.
+    pub is_stopped: bool,
 }
 
 /// The progress of a phase. `done` and `total` as in [`IndexProgress`].
@@ -35,11 +36,6 @@ impl<'a> Progress<'a> {
             last: None,
             is_stopped: false,
         }
-    }
-
-    /// Returns whether the observer stopped.
-    pub fn is_stopped(&self) -> bool {
-        self.is_stopped
     }
 
     /// Publishes the position if the last one was published long enough ago. Returns whether to

@@ -8,7 +8,7 @@ use super::caches::rechunk_cache::Rechunked;
 use super::caches::similarity_cache::{CacheKey, Neighbours};
 use super::folder::Index;
 use super::vectors::rows::first;
-use crate::corpus::{Chunk, Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
+use crate::corpus::{Document, SemanticSplit, Sentences, TokenCounter, chunks_at};
 use crate::event::{ChunkText, saturating_u32};
 use crate::llm::{Embedder, LlmError};
 
@@ -109,13 +109,10 @@ fn embed(
     embedder: &mut dyn Embedder,
     counter: &TokenCounter,
 ) -> Result<Vec<(ChunkText, Vec<f32>)>, LlmError> {
-    let named = |chunk: Chunk| {
-        let id = id(&document.path, chunk.bytes);
-        chunk.with_id(id, &document.path)
-    };
-
-    let chunks = chunks_at(document, ranges, counter).into_iter();
-    let chunks: Vec<ChunkText> = chunks.map(named).collect();
+    let mut chunks = chunks_at(document, ranges, counter);
+    for chunk in &mut chunks {
+        chunk.id = id(&document.path, chunk.bytes);
+    }
 
     let mut vectors = Vec::with_capacity(chunks.len());
     for call in chunks.chunks(CALL_SENTENCES) {

@@ -11,10 +11,11 @@ use std::ops::Range;
 use serde::{Deserialize, Serialize};
 
 use super::pieces::{Break, Piece, Splitter, words};
-use super::ranges::{Chunk, chunks_at};
+use super::ranges::chunks_at;
 use crate::config::ChunkerSettings;
 use crate::corpus::document::Document;
 use crate::corpus::tokens::TokenCounter;
+use crate::event::ChunkText;
 
 /// More names above a text than these are a list.
 const MAX_LEADS: usize = 4;
@@ -48,7 +49,11 @@ impl FixedSplit {
 
 /// Splits a document into chunks of at most `split.tokens` tokens, half more for the end of a
 /// paragraph that is kept, and of no more than the embedder reads.
-pub fn fixed_chunks(document: &Document, split: FixedSplit, counter: &TokenCounter) -> Vec<Chunk> {
+pub fn fixed_chunks(
+    document: &Document,
+    split: FixedSplit,
+    counter: &TokenCounter,
+) -> Vec<ChunkText> {
     let ranges = FixedChunker::new(document, split, counter).chunks();
     chunks_at(document, &ranges, counter)
 }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::config::{ChunkerKind, ChunkerSettings};
 
 pub use fixed::{FixedSplit, fixed_chunks};
-pub use ranges::{Chunk, chunks_at};
+pub use ranges::chunks_at;
 pub use semantic::{SemanticSplit, Sentences};
 
 /// The method that splits the documents of an index into chunks.

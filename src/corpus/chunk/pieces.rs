@@ -63,7 +63,7 @@ impl<'a> Splitter<'a> {
     pub fn all(&self) -> Vec<Piece> {
         let mut pieces: Vec<Piece> = Vec::new();
         let mut at = 0;
-        for row in self.document.rows() {
+        for row in &self.document.rows {
             self.add_sentences(at..row.start, &mut pieces);
             match self.piece_within(self.counter.max_text_tokens(), row.clone(), &pieces) {
                 Some(piece) => pieces.push(piece),
@@ -99,7 +99,7 @@ impl<'a> Splitter<'a> {
             .filter(|tokens| *tokens <= limit)?;
         Some(Piece {
             before: self.break_before(pieces, range.start),
-            is_heading: self.document.heading_at(range.start).is_some(),
+            is_heading: self.document.outline.heading_at(range.start).is_some(),
             range,
             tokens,
         })
@@ -132,7 +132,7 @@ impl<'a> Splitter<'a> {
         if self.document.begins_part(from..to) {
             return Break::Part;
         }
-        let heading = self.document.heading_at(to);
+        let heading = self.document.outline.heading_at(to);
         if heading.is_some_and(|heading| heading.range.start >= from) {
             return Break::Section;
         }
@@ -213,7 +213,7 @@ impl<'a> Splitter<'a> {
 
     /// Returns whether a piece is the row of a table.
     pub fn is_row(&self, piece: &Piece) -> bool {
-        let rows = self.document.rows();
+        let rows = &self.document.rows;
         let row = rows.partition_point(|row| row.start < piece.range.start);
         rows.get(row) == Some(&piece.range)
     }

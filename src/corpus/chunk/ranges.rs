@@ -4,62 +4,25 @@ use std::ops::Range;
 
 use crate::corpus::document::Document;
 use crate::corpus::tokens::TokenCounter;
-use crate::event::{ChunkText, PlaceFrom, SectionFrom};
+use crate::event::ChunkText;
 
-/// The unit that is retrieved.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chunk {
-    /// The bytes of the file: start, and one past the end.
-    pub bytes: [u64; 2],
-    /// The lines of the document's text, from 1, both inclusive: those of the file where the file
-    /// is text.
-    pub lines: [u32; 2],
-    /// The pages, slides or rows that it is on, where the file is not text.
-    pub places: Vec<PlaceFrom>,
-    /// The titles of the headings above it, outermost first, with those that it begins with.
-    pub headings: Vec<String>,
-    /// The sections that begin inside of its text.
-    pub sections: Vec<SectionFrom>,
-    /// The number of tokens of `text`.
-    pub tokens: u32,
-    /// A part of the document's text, without white space at its ends.
-    pub text: String,
-}
-
-impl Chunk {
-    /// Returns the chunk as one of a corpus, under an id.
-    pub fn with_id(self, id: u64, document: &str) -> ChunkText {
-        ChunkText {
-            id,
-            document: document.to_owned(),
-            headings: self.headings,
-            sections: self.sections,
-            bytes: self.bytes,
-            lines: self.lines,
-            places: self.places,
-            tokens: self.tokens,
-            text: self.text,
-            parts: Vec::new(),
-        }
-    }
-}
-
-/// Returns the chunks of a document at these ranges of its text.
+/// Returns the chunks of a document at these ranges of its text, none of them with an id yet.
 pub fn chunks_at(
     document: &Document,
     ranges: &[Range<usize>],
     counter: &TokenCounter,
-) -> Vec<Chunk> {
+) -> Vec<ChunkText> {
     ranges
         .iter()
         .map(|range| chunk(document, range.clone(), counter))
         .collect()
 }
 
-fn chunk(document: &Document, part: Range<usize>, counter: &TokenCounter) -> Chunk {
+fn chunk(document: &Document, part: Range<usize>, counter: &TokenCounter) -> ChunkText {
     let text = &document.text[part.clone()];
     let body = body(document, &part);
-    Chunk {
+    ChunkText {
+        document: document.path.clone(),
         bytes: document.bytes(part.clone()),
         lines: document.lines(part.clone()),
         places: document.places(part.clone()),
@@ -67,6 +30,7 @@ fn chunk(document: &Document, part: Range<usize>, counter: &TokenCounter) -> Chu
         sections: document.sections(body..part.end, part.start),
         tokens: counter.count_embedded(text),
         text: text.to_owned(),
+        ..ChunkText::default()
     }
 }
 
@@ -81,7 +45,7 @@ fn body(document: &Document, part: &Range<usize>) -> usize {
     };
 
     let mut at = words_from(document.front_matter_end);
-    while let Some(heading) = document.heading_at(at) {
+    while let Some(heading) = document.outline.heading_at(at) {
         let after = words_from(heading.range.end);
         if after >= part.end || after <= at {
             return at;

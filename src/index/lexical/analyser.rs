@@ -43,20 +43,17 @@ pub(in crate::index) fn chunk_words(text: &str, language: &str) -> Vec<Token> {
     let mut tokens = Vec::with_capacity(text.len() / 5);
     let mut position = 0;
 
-    with_analyser(language, |analyser| {
-        for expression in Expressions::new(text, analyser.splitting) {
-            let forms = analyser.forms(&expression, Pairs::AndSingles);
-            for form in forms.iter() {
-                tokens.push(Token {
-                    offset_from: expression.at.start,
-                    offset_to: expression.at.end,
-                    position: position + form.position as usize,
-                    text: form.term(form.is_stop_word(text, &expression.at)),
-                    position_length: 1,
-                });
-            }
-            position += forms.last().map_or(1, |last| last.position as usize + 1);
+    each_expression(text, language, Pairs::AndSingles, |expression, forms| {
+        for form in forms {
+            tokens.push(Token {
+                offset_from: expression.at.start,
+                offset_to: expression.at.end,
+                position: position + form.position as usize,
+                text: form.term(form.is_stop_word(text, &expression.at)),
+                position_length: 1,
+            });
         }
+        position += forms.last().map_or(1, |last| last.position as usize + 1);
     });
 
     tokens
@@ -115,17 +112,15 @@ pub(in crate::index) fn spellings(
 ) -> HashMap<String, String> {
     let mut spellings = HashMap::new();
     for language in languages {
-        with_analyser(language, |analyser| {
-            for expression in Expressions::new(text, analyser.splitting) {
-                let names = names(&expression);
-                for form in analyser.forms(&expression, Pairs::Alone).iter() {
-                    // a stem and the name as it is are two forms of a name
-                    let name = names.get(form.word as usize / 2);
-                    let name = name.filter(|_| !expression.is_dense);
-                    let spelling = name.map_or(&form.text, |name| &name.spelling);
-                    let known = spellings.entry(form.text.clone());
-                    known.or_insert_with(|| spelling.clone());
-                }
+        each_expression(text, language, Pairs::Alone, |expression, forms| {
+            let names = names(expression);
+            for form in forms {
+                // a stem and the name as it is are two forms of a name
+                let name = names.get(form.word as usize / 2);
+                let name = name.filter(|_| !expression.is_dense);
+                let spelling = name.map_or(&form.text, |name| &name.spelling);
+                let known = spellings.entry(form.text.clone());
+                known.or_insert_with(|| spelling.clone());
             }
         });
     }
@@ -197,15 +192,12 @@ struct QueryForm {
 /// Returns the forms of the words of a question in documents in a language.
 fn query_forms(text: &str, language: &str) -> Vec<QueryForm> {
     let mut found = Vec::new();
-    with_analyser(language, |analyser| {
-        for expression in Expressions::new(text, analyser.splitting) {
-            let forms = analyser.forms(&expression, Pairs::Alone);
-            found.extend(forms.iter().map(|form| QueryForm {
-                key: (expression.at.start, form.word),
-                is_stop_word: form.is_stop_word(text, &expression.at),
-                form: form.clone(),
-            }));
-        }
+    each_expression(text, language, Pairs::Alone, |expression, forms| {
+        found.extend(forms.iter().map(|form| QueryForm {
+            key: (expression.at.start, form.word),
+            is_stop_word: form.is_stop_word(text, &expression.at),
+            form: form.clone(),
+        }));
     });
     found
 }
@@ -259,15 +251,24 @@ struct Analyser {
     known: HashMap<Box<str>, Rc<[Form]>>,
 }
 
-/// Uses the analyser of a language, which this thread keeps.
-fn with_analyser<T>(language: &str, uses: impl FnOnce(&mut Analyser) -> T) -> T {
+/// Calls `each` with the expressions of a text and the forms of their words in a language, whose
+/// analyser this thread keeps.
+fn each_expression(
+    text: &str,
+    language: &str,
+    pairs: Pairs,
+    mut each: impl FnMut(&Expression<'_>, &[Form]),
+) {
     thread_local! {
         static ANALYSERS: RefCell<HashMap<String, Analyser>> = RefCell::default();
     }
     ANALYSERS.with_borrow_mut(|analysers| {
         let analyser = analysers.entry(language.to_owned());
-        uses(analyser.or_insert_with(|| Analyser::new(language)))
-    })
+        let analyser = analyser.or_insert_with(|| Analyser::new(language));
+        for expression in Expressions::new(text, analyser.splitting) {
+            each(&expression, &analyser.forms(&expression, pairs));
+        }
+    });
 }
 
 impl Analyser {

@@ -5,7 +5,6 @@ mod read_only;
 mod expressions;
 pub(in crate::index) mod stop_words;
 pub(in crate::index) mod analyser;
-mod word_scores;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -15,8 +14,10 @@ use tantivy::collector::{DocSetCollector, FilterCollector, TopDocs};
 use tantivy::directory::MmapDirectory;
 use tantivy::directory::error::{OpenDirectoryError, OpenReadError, OpenWriteError};
 use tantivy::indexer::NoMergePolicy;
+use tantivy::postings::Postings as _;
 use tantivy::query::{
-    Bm25StatisticsProvider, BooleanQuery, Occur, PhraseQuery, Query, TermQuery, TermSetQuery,
+    Bm25StatisticsProvider, Bm25Weight, BooleanQuery, Occur, PhraseQuery, Query, TermQuery,
+    TermSetQuery,
 };
 use tantivy::schema::{
     FAST, Field, IndexRecordOption, STORED, STRING, Schema, TextFieldIndexing, TextOptions,
@@ -35,7 +36,6 @@ use crate::event::ChunkText;
 use analyser::QueryWord;
 pub(in crate::index) use expressions::SIGNS;
 use read_only::ReadOnly;
-use word_scores::{FormScore, form_scores};
 
 /// Memory for words before they are written.
 const WRITER_BYTES: usize = 64 << 20;
@@ -82,18 +82,26 @@ pub(in crate::index) struct StoredChunk {
     pub address: DocAddress,
 }
 
+/// A form of a word in a chunk.
+pub(in crate::index) struct FormScore {
+    pub form: String,
+    pub score: f32,
+    /// Times that the chunk has it, in its text and in its place.
+    pub times: u32,
+}
+
 /// The chunks of a generation, for reading.
 pub(in crate::index) struct Lexical {
     searcher: Searcher,
     fields: Fields,
     /// The number of words of all chunks.
-    length: u64,
+    pub word_count: u64,
 }
 
 /// The statistics of BM25 over the chunks of several generations as if they were one.
 #[derive(Default)]
 pub(in crate::index) struct Statistics<'a> {
-    all: Vec<Living<'a>>,
+    all: Vec<&'a Lexical>,
     /// The number of chunks that a word of the query is in, for each of its forms: a form that is
     /// rare among documents of many languages does not make its word a rare one.
     in_chunks: HashMap<Term, u64>,
@@ -106,10 +114,10 @@ impl<'a> Statistics<'a> {
         query: &[QueryWord],
     ) -> tantivy::Result<Self> {
         let mut statistics = Self {
-            all: all.map(Living).collect(),
+            all: all.collect(),
             in_chunks: HashMap::new(),
         };
-        let Some(Living(Lexical { fields, .. })) = statistics.all.first() else {
+        let Some(Lexical { fields, .. }) = statistics.all.first() else {
             return Ok(statistics);
         };
 
@@ -131,39 +139,29 @@ impl<'a> Statistics<'a> {
 }
 
 impl Bm25StatisticsProvider for Statistics<'_> {
-    fn total_num_tokens(&self, field: Field) -> tantivy::Result<u64> {
-        self.all.iter().map(|of| of.total_num_tokens(field)).sum()
+    fn total_num_tokens(&self, _field: Field) -> tantivy::Result<u64> {
+        Ok(self.all.iter().map(|of| of.word_count).sum())
     }
 
     fn total_num_docs(&self) -> tantivy::Result<u64> {
-        self.all.iter().map(Living::total_num_docs).sum()
+        Ok(self.all.iter().map(|of| of.searcher.num_docs()).sum())
     }
 
     fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
         match self.in_chunks.get(term) {
             Some(count) => Ok(*count),
-            None => self.all.iter().map(|of| of.doc_freq(term)).sum(),
+            None => self.all.iter().map(|of| of.count_living(term)).sum(),
         }
     }
 }
 
-/// The statistics of BM25 over the chunks that were not deleted: tantivy counts the deleted ones
-/// until their segments are merged, so that scores would depend on the history of an index.
-struct Living<'a>(&'a Lexical);
-
-impl Bm25StatisticsProvider for Living<'_> {
-    fn total_num_tokens(&self, _field: Field) -> tantivy::Result<u64> {
-        Ok(self.0.length)
-    }
-
-    fn total_num_docs(&self) -> tantivy::Result<u64> {
-        Ok(self.0.searcher.num_docs())
-    }
-
-    fn doc_freq(&self, term: &Term) -> tantivy::Result<u64> {
+impl Lexical {
+    /// Counts the chunks that have a term and were not deleted: tantivy counts the deleted ones
+    /// until their segments are merged, so that scores would depend on the history of an index.
+    fn count_living(&self, term: &Term) -> tantivy::Result<u64> {
         let mut count = 0;
 
-        for reader in self.0.searcher.segment_readers() {
+        for reader in self.searcher.segment_readers() {
             let index = reader.inverted_index(term.field())?;
             let Some(living) = reader.alive_bitset() else {
                 count += u64::from(index.doc_freq(term)?);
@@ -182,9 +180,7 @@ impl Bm25StatisticsProvider for Living<'_> {
 
         Ok(count)
     }
-}
 
-impl Lexical {
     pub fn open(folder: &Path) -> Result<Self, FileError> {
         let open = || {
             let mut index = Index::open(ReadOnly::open(folder)?)?;
@@ -207,17 +203,12 @@ impl Lexical {
             return Err(FileError::for_damage(folder, "it has other fields"));
         }
 
-        let length = count_words(&searcher).map_err(|error| reading(folder, &error))?;
+        let word_count = count_words(&searcher).map_err(|error| reading(folder, &error))?;
         Ok(Self {
             searcher,
             fields,
-            length,
+            word_count,
         })
-    }
-
-    /// Returns the number of words of all chunks.
-    pub fn word_count(&self) -> u64 {
-        self.length
     }
 
     /// Returns every chunk that was not deleted, by id.
@@ -291,7 +282,46 @@ impl Lexical {
         chunks: &[DocAddress],
     ) -> tantivy::Result<Vec<Vec<FormScore>>> {
         let field = self.fields.words;
-        form_scores(&self.searcher, field, words, statistics, chunks)
+        // a list of postings is read in one direction
+        let mut order: Vec<usize> = (0..chunks.len()).collect();
+        order.sort_unstable_by_key(|at| chunks[*at]);
+
+        let mut scores: Vec<Vec<FormScore>> = Vec::new();
+        scores.resize_with(chunks.len(), Vec::new);
+        for form in words.iter().flatten() {
+            let term = Term::from_field_text(field, form);
+            let weight = Bm25Weight::for_terms(statistics, std::slice::from_ref(&term))?;
+            for of_segment in
+                order.chunk_by(|one, other| chunks[*one].segment_ord == chunks[*other].segment_ord)
+            {
+                let Some(first) = of_segment.first() else {
+                    continue;
+                };
+                let reader = self.searcher.segment_reader(chunks[*first].segment_ord);
+                let index = reader.inverted_index(field)?;
+                let read = index.read_postings(&term, IndexRecordOption::WithFreqs)?;
+                let Some(mut postings) = read else {
+                    continue;
+                };
+                let lengths = reader.get_fieldnorms_reader(field)?;
+
+                for at in of_segment {
+                    let doc = chunks[*at].doc_id;
+                    if postings.doc() < doc {
+                        postings.seek(doc);
+                    }
+                    if postings.doc() == doc {
+                        let times = postings.term_freq();
+                        scores[*at].push(FormScore {
+                            form: form.clone(),
+                            score: weight.score(lengths.fieldnorm_id(doc), times),
+                            times,
+                        });
+                    }
+                }
+            }
+        }
+        Ok(scores)
     }
 
     /// Returns the ids of the chunks of these documents.

@@ -11,4 +11,3 @@ mod search;
 mod push;
 
 pub(super) use corpus::SharedCorpus;
-pub(super) use push::FolderPart;

@@ -5,7 +5,6 @@
 //! update that is stopped or killed at any moment continues where it was.
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Instant;
 
 use super::corpus::SharedCorpus;
@@ -16,6 +15,7 @@ use crate::index::folder::Index;
 use crate::index::generation::Generation;
 use crate::index::lexical;
 use crate::index::manifest::{DocumentEntry, Manifest, Recipe};
+use crate::index::names::FolderPart;
 use crate::index::progress::{Position, Progress};
 use crate::remote::{
     ChunkWords, Claim, PartCard, PartChange, PartState, PartWriter, RemoteError, SentChunk,
@@ -24,51 +24,6 @@ use crate::remote::{
 
 /// Limit of a batch: small enough to be sent in a second, large enough for a fast copy.
 const BATCH_CHUNKS: usize = 2000;
-
-/// The part of a collection that a folder is.
-#[derive(Debug, Clone, Default)]
-pub(in crate::index) struct FolderPart {
-    pub name: String,
-    /// The machine and the folder.
-    pub owner: String,
-    /// Whether the user named it.
-    pub is_named: bool,
-}
-
-impl FolderPart {
-    /// Returns the part that a folder is. `setting` is the name that the user set; it is in front
-    /// of the names of several folders.
-    pub fn new(folder: &Path, setting: &str, is_alone: bool) -> Self {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        let name = if name.is_empty() {
-            "folder".into()
-        } else {
-            name
-        };
-
-        // a slash ends the name of a part in a path
-        let setting = setting.replace('/', "-");
-
-        Self {
-            name: match setting.as_str() {
-                "" => name.into_owned(),
-                _ if is_alone => setting.clone(),
-                _ => format!("{setting}-{name}"),
-            },
-            owner: format!("{}:{}", host_name(), folder.display()),
-            is_named: !setting.is_empty(),
-        }
-    }
-}
-
-/// Returns the name of this machine.
-fn host_name() -> String {
-    #[cfg(unix)]
-    let name = nix::unistd::gethostname().ok();
-    #[cfg(not(unix))]
-    let name = std::env::var_os("COMPUTERNAME");
-    name.map_or_else(String::new, |name| name.to_string_lossy().into_owned())
-}
 
 impl SharedCorpus {
     /// Makes a part what the index of its folder is. Does nothing where it is already.
@@ -158,7 +113,7 @@ impl Push<'_, '_> {
             generation: card.generation + 1,
             documents: manifest.documents.len() as u64,
             chunks: manifest.chunks,
-            words: self.generation.lexical.word_count(),
+            words: self.generation.lexical.word_count,
             languages: self.generation.languages.iter().cloned().collect(),
             has_vectors: self.claim.width > 0,
             ..card

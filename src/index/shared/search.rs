@@ -1,28 +1,25 @@
 //! Searching a collection: the same two lists, the same fusion and the same traces as those of the
 //! local index.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::time::Instant;
 
 use super::corpus::SharedCorpus;
-use crate::config::{FilteredDocument, RetrieverSettings};
-use crate::event::{
-    ChunkText, Filtered, Hit, Metadata, Problem, Retrieval, TracedChunk, elapsed_us,
-};
-use crate::index::asked_names::order_by_names;
-use crate::index::copies::{Folding, WIDER, are_crowded};
-use crate::index::filter::date;
-use crate::index::fusion::{Fused, ScoredChunk, fuse};
+use crate::config::RetrieverSettings;
+use crate::event::{ChunkText, Filtered, Hit, Problem, Retrieval, TracedChunk, elapsed_us};
+use crate::index::filter::lets_through;
+use crate::index::fusion::Fused;
 use crate::index::generation::EF_SEARCH;
 use crate::index::lexical::analyser;
 use crate::index::manifest::DocumentEntry;
-use crate::index::mentions::{DocumentNames, NamingText, naming_texts};
+use crate::index::mentions::{DocumentNames, NamingText};
 use crate::index::names::Names;
 use crate::index::passage_trace::{Matches, trace};
-use crate::index::retrieval::Query;
+use crate::index::retrieval::{Query, Searched, retrieve};
 use crate::llm::Random;
 use crate::remote::{
-    Allowed, ChunkWithEntry, Nearest, RemoteError, ScoredId, Snapshot, StoredDocument, part_of,
+    Allowed, ChunkWithEntry, CorpusHead, Nearest, RemoteError, ScoredId, Snapshot, StoredDocument,
+    part_of,
 };
 
 /// Length of the lists in which a passage is traced: an index of this machine ranks every chunk.
@@ -39,125 +36,21 @@ impl SharedCorpus {
 
         self.view(|view| {
             let filter = self.filter(view, settings)?;
-            let allowed = filter.as_ref().map(|(allowed, _)| allowed);
-            let mut pool = settings.pool as usize;
-
-            let (bm25, vector, found) = loop {
-                let wanted = Nearest {
-                    count: pool,
-                    ef: EF_SEARCH,
-                    allowed,
-                    is_exact: false,
-                };
-                let bm25 = by_words(view, query, settings, pool, allowed)?;
-                let vector = by_vector(view, query, settings, wanted)?;
-                let found = self.fold(view, query, &fuse(&bm25, &vector, settings), settings)?;
-                if !are_crowded(&found.hits, [&bm25, &vector], pool, settings) {
-                    break (bm25, vector, found);
-                }
-                pool *= WIDER;
+            let mut search = RemoteSearch {
+                corpus: self,
+                view,
+                query,
+                settings,
+                allowed: filter.as_ref().map(|(allowed, _)| allowed),
+                is_exact: false,
             };
-
-            let texts = naming_texts(&found.hits, settings);
-            let named = self.named_elsewhere(view, &found.hits, &texts, allowed)?;
-            let Folded { hits, documents } =
-                found.with_named(named, &texts, query.text, settings.pool as usize);
+            let found = retrieve(&mut search, query.text, settings)?;
             Ok(Retrieval {
-                query: query.text.to_owned(),
-                documents,
-                hits,
-                bm25_found: bm25.len() as u32,
-                vector_found: vector.len() as u32,
                 filter: filter.map(|(_, filtered)| filtered),
                 wall_us: elapsed_us(started),
+                ..found
             })
         })
-    }
-
-    /// Returns the `settings.pool` best hits of a fused list, of which none is a copy of another,
-    /// with what their documents say of themselves.
-    fn fold(
-        &self,
-        view: &mut Snapshot<'_>,
-        query: Query<'_>,
-        fused: &[Fused],
-        settings: &RetrieverSettings,
-    ) -> Result<Folded, RemoteError> {
-        let ids: Vec<u64> = fused.iter().map(|one| one.chunk).collect();
-        let mut texts: HashMap<u64, (ChunkText, DocumentEntry)> = HashMap::new();
-        for ChunkWithEntry { text, entry } in view.chunks(&ids)? {
-            let entry = read_entry(view, &entry)?;
-            texts.insert(text.id, (text, entry));
-        }
-
-        let mut folding = Folding::new(query.text, settings.pool as usize);
-        let mut documents = BTreeMap::new();
-        for one in fused {
-            let Some((chunk, entry)) = texts.remove(&one.chunk) else {
-                continue;
-            };
-            let chunk = self.with_corpus_path(chunk);
-            let path = chunk.document.clone();
-            if !folding.add(one.to_hit(chunk), &entry) {
-                break;
-            }
-            if !entry.metadata.is_empty() {
-                documents.insert(path, entry.metadata);
-            }
-        }
-        let hits = folding.finish();
-        Ok(Folded { hits, documents })
-    }
-
-    /// Returns the beginnings of the documents that texts of the best hits name and that no hit is
-    /// of, with what their documents say of themselves.
-    fn named_elsewhere(
-        &self,
-        view: &mut Snapshot<'_>,
-        hits: &[Hit],
-        texts: &[NamingText],
-        allowed: Option<&Allowed>,
-    ) -> Result<Vec<(Hit, Metadata)>, RemoteError> {
-        // the names of all documents are many
-        if texts.is_empty() {
-            return Ok(Vec::new());
-        }
-        let mut known = self.document_names.borrow_mut();
-        if known.as_ref().is_none_or(|(head, _)| head != view.head()) {
-            let documents = view.documents()?;
-            let mut titled = Vec::with_capacity(documents.len());
-            for document in &documents {
-                let entry = read_entry(view, &document.entry)?;
-                titled.push((self.path(document), entry.title));
-            }
-            let titled = titled
-                .iter()
-                .map(|(path, title)| (path.as_str(), title.as_deref()));
-            *known = Some((view.head().clone(), DocumentNames::new(titled)));
-        }
-        let Some((_, names)) = known.as_ref() else {
-            return Ok(Vec::new());
-        };
-
-        let mut first = Vec::new();
-        for path in names.missing(hits, texts, &Names::default()) {
-            if let Some((part, path)) = self.holder(path) {
-                let chunks = view.document(part.number, path)?;
-                first.extend(chunks.first().map(|chunk| chunk.id));
-            }
-        }
-        first.retain(|chunk| allowed.is_none_or(|allowed| allowed.contains(*chunk)));
-
-        let mut beginnings = Vec::new();
-        for ChunkWithEntry { text, entry } in view.chunks(&first)? {
-            let metadata = read_entry(view, &entry)?.metadata;
-            let hit = Fused::in_no_list(text.id).to_hit(self.with_corpus_path(text));
-            let date = metadata.date.clone();
-            beginnings.push((Hit { date, ..hit }, metadata));
-        }
-        // a database returns them by id
-        beginnings.sort_by_key(|(hit, _)| first.iter().position(|chunk| *chunk == hit.chunk.id));
-        Ok(beginnings)
     }
 
     /// Returns the chunks that hold a phrase, with their ranks in the best [`TRACED_RANKS`] of each
@@ -172,15 +65,15 @@ impl SharedCorpus {
             let mut matches = Matches::new(phrase);
             view.each_chunk(|chunk| matches.see(self.with_corpus_path(chunk)))?;
 
-            let wanted = Nearest {
-                count: TRACED_RANKS,
-                ef: EF_SEARCH,
+            let mut search = RemoteSearch {
+                corpus: self,
+                view,
+                query,
+                settings,
                 allowed: None,
                 is_exact: true,
             };
-
-            let bm25 = by_words(view, query, settings, TRACED_RANKS, None)?;
-            let vector = by_vector(view, query, settings, wanted)?;
+            let [bm25, vector] = search.lists(TRACED_RANKS)?;
             Ok(trace(vec![matches], [&bm25, &vector], settings))
         })
     }
@@ -248,12 +141,7 @@ impl SharedCorpus {
 
         for document in documents {
             let entry = read_entry(view, &document.entry)?;
-            let lets_through = matcher.lets_through(FilteredDocument {
-                path: &self.path(&document),
-                format: &entry.format,
-                date: &date(&entry),
-            });
-            if lets_through {
+            if lets_through(&matcher, &self.path(&document), &entry) {
                 kept.push(document);
             }
         }
@@ -287,75 +175,137 @@ impl SharedCorpus {
     }
 }
 
-/// The hits of a search, with what their documents say of themselves, by path.
-struct Folded {
-    hits: Vec<Hit>,
-    documents: BTreeMap<String, Metadata>,
+/// A search of a collection.
+struct RemoteSearch<'a, 'v> {
+    corpus: &'a SharedCorpus,
+    view: &'a mut Snapshot<'v>,
+    query: Query<'a>,
+    settings: &'a RetrieverSettings,
+    allowed: Option<&'a Allowed>,
+    /// Whether every vector is compared.
+    is_exact: bool,
 }
 
-impl Folded {
-    /// Adds the beginnings of documents that hits name.
-    fn with_named(
-        mut self,
-        named: Vec<(Hit, Metadata)>,
+impl RemoteSearch<'_, '_> {
+    /// Returns the `count` best chunks by words.
+    fn by_words(&mut self, count: usize) -> Result<Vec<ScoredId>, RemoteError> {
+        if !self.settings.kind.has_words() {
+            return Ok(Vec::new());
+        }
+
+        let parts = self.view.head().parts.iter();
+        let languages = parts.flat_map(|part| part.languages.iter().map(String::as_str));
+        let languages: BTreeSet<&str> = languages.collect();
+        let words = analyser::query_words(self.query.text, &languages);
+        self.view.by_words(&words, count, self.allowed)
+    }
+
+    /// Returns the best chunks by vector; none where another embedder made those of the collection.
+    fn by_vector(&mut self, count: usize) -> Result<Vec<ScoredId>, RemoteError> {
+        let head = self.view.head();
+        let Query {
+            vector, embedder, ..
+        } = self.query;
+        let is_comparable =
+            head.embedder == embedder && !vector.is_empty() && head.width as usize == vector.len();
+        if !self.settings.kind.has_vectors() || !is_comparable {
+            return Ok(Vec::new());
+        }
+
+        let wanted = Nearest {
+            count,
+            ef: EF_SEARCH,
+            allowed: self.allowed,
+            is_exact: self.is_exact,
+        };
+        self.view.by_vector(vector, wanted)
+    }
+
+    /// Reads the names of all documents, unless they are known.
+    fn read_names(
+        &mut self,
+        known: &mut Option<(CorpusHead, DocumentNames)>,
+    ) -> Result<(), RemoteError> {
+        if known
+            .as_ref()
+            .is_some_and(|(head, _)| head == self.view.head())
+        {
+            return Ok(());
+        }
+        let documents = self.view.documents()?;
+        let mut titled = Vec::with_capacity(documents.len());
+        for document in &documents {
+            let entry = read_entry(self.view, &document.entry)?;
+            titled.push((self.corpus.path(document), entry.title));
+        }
+        let titled = titled
+            .iter()
+            .map(|(path, title)| (path.as_str(), title.as_deref()));
+        *known = Some((self.view.head().clone(), DocumentNames::new(titled)));
+        Ok(())
+    }
+}
+
+impl Searched for RemoteSearch<'_, '_> {
+    type Error = RemoteError;
+
+    fn lists(&mut self, pool: usize) -> Result<[Vec<ScoredId>; 2], RemoteError> {
+        Ok([self.by_words(pool)?, self.by_vector(pool)?])
+    }
+
+    fn each_hit(
+        &mut self,
+        fused: &[Fused],
+        add: &mut dyn FnMut(Hit, DocumentEntry) -> bool,
+    ) -> Result<(), RemoteError> {
+        let ids: Vec<u64> = fused.iter().map(|one| one.chunk).collect();
+        let mut texts: HashMap<u64, (ChunkText, DocumentEntry)> = HashMap::new();
+        for ChunkWithEntry { text, entry } in self.view.chunks(&ids)? {
+            let entry = read_entry(self.view, &entry)?;
+            texts.insert(text.id, (text, entry));
+        }
+
+        for one in fused {
+            if let Some((chunk, entry)) = texts.remove(&one.chunk)
+                && !add(one.to_hit(self.corpus.with_corpus_path(chunk)), entry)
+            {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn named_elsewhere(
+        &mut self,
+        hits: &[Hit],
         texts: &[NamingText],
-        query: &str,
-        count: usize,
-    ) -> Self {
-        let (named, metadata): (Vec<Hit>, Vec<Metadata>) = named.into_iter().unzip();
-        let given = named.iter().map(|hit| hit.chunk.document.clone());
-        let given = given.zip(metadata).filter(|(_, of)| !of.is_empty());
-        self.documents.extend(given);
-        let hits = order_by_names(self.hits, named, texts, query, count);
-        let is_found = |path: &String| hits.iter().any(|hit| hit.chunk.document == *path);
-        self.documents.retain(|path, _| is_found(path));
-        Self { hits, ..self }
+    ) -> Result<Vec<(Hit, DocumentEntry)>, RemoteError> {
+        let mut known = self.corpus.document_names.borrow_mut();
+        self.read_names(&mut known)?;
+        let Some((_, names)) = known.as_ref() else {
+            return Ok(Vec::new());
+        };
+
+        let mut first = Vec::new();
+        for path in names.missing(hits, texts, &Names::default()) {
+            if let Some((part, path)) = self.corpus.holder(path) {
+                let chunks = self.view.document(part.number, path)?;
+                first.extend(chunks.first().map(|chunk| chunk.id));
+            }
+        }
+        let allowed = self.allowed;
+        first.retain(|chunk| allowed.is_none_or(|allowed| allowed.contains(*chunk)));
+
+        let mut beginnings = Vec::new();
+        for ChunkWithEntry { text, entry } in self.view.chunks(&first)? {
+            let entry = read_entry(self.view, &entry)?;
+            let hit = Fused::in_no_list(text.id).to_hit(self.corpus.with_corpus_path(text));
+            beginnings.push((hit, entry));
+        }
+        // a database returns them by id
+        beginnings.sort_by_key(|(hit, _)| first.iter().position(|chunk| *chunk == hit.chunk.id));
+        Ok(beginnings)
     }
-}
-
-/// Returns the `count` best chunks by words.
-fn by_words(
-    view: &mut Snapshot<'_>,
-    query: Query<'_>,
-    settings: &RetrieverSettings,
-    count: usize,
-    allowed: Option<&Allowed>,
-) -> Result<Vec<ScoredChunk>, RemoteError> {
-    if !settings.kind.has_words() {
-        return Ok(Vec::new());
-    }
-
-    let parts = view.head().parts.iter();
-    let languages = parts.flat_map(|part| part.languages.iter().map(String::as_str));
-    let languages: BTreeSet<&str> = languages.collect();
-    let words = analyser::query_words(query.text, &languages);
-    Ok(to_scored(view.by_words(&words, count, allowed)?))
-}
-
-/// Returns the best chunks by vector; none where another embedder made those of the collection.
-fn by_vector(
-    view: &mut Snapshot<'_>,
-    query: Query<'_>,
-    settings: &RetrieverSettings,
-    wanted: Nearest<'_>,
-) -> Result<Vec<ScoredChunk>, RemoteError> {
-    let head = view.head();
-    let is_comparable = head.embedder == query.embedder
-        && !query.vector.is_empty()
-        && head.width as usize == query.vector.len();
-
-    if !settings.kind.has_vectors() || !is_comparable {
-        return Ok(Vec::new());
-    }
-
-    Ok(to_scored(view.by_vector(query.vector, wanted)?))
-}
-
-fn to_scored(found: Vec<ScoredId>) -> Vec<ScoredChunk> {
-    let found = found.into_iter();
-    found
-        .map(|ScoredId { chunk, score }| ScoredChunk { chunk, score })
-        .collect()
 }
 
 /// Reads what the index of its machine knows of a document.

@@ -7,8 +7,7 @@ use std::time::{Duration, Instant};
 use rayon::prelude::*;
 
 use super::reading::{ChunkedDocument, FileToRead};
-use crate::corpus::Chunk;
-use crate::event::{Flow, IndexPhase, embedded_text};
+use crate::event::{ChunkText, Flow, IndexPhase};
 use crate::index::error::{FileError, Halt};
 use crate::index::progress::{Position, Progress};
 use crate::index::vectors::VectorStore;
@@ -286,8 +285,7 @@ fn copy_known<'a>(
 /// Returns the texts of a document's chunks as the embedder reads them.
 fn texts(document: &ChunkedDocument) -> Vec<String> {
     let chunks = document.chunks.iter();
-    let text = |chunk: &Chunk| embedded_text(&document.path, &chunk.headings, &chunk.text);
-    chunks.map(text).collect()
+    chunks.map(ChunkText::embedded_text).collect()
 }
 
 /// Returns every text without a vector, once, the longest first: a batch of texts of equal length

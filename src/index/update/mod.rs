@@ -275,7 +275,7 @@ impl UpdateRun<'_> {
             crashes: self.index.layout.crashes_file(),
         };
         for (at, batch) in ReadAhead::start(candidates, how).enumerate() {
-            if at >= MIN_BATCHES && self.embedding.progress.is_stopped() {
+            if at >= MIN_BATCHES && self.embedding.progress.is_stopped {
                 return Err(Halt::Stopped);
             }
             left -= batch.len();
@@ -398,25 +398,23 @@ impl UpdateRun<'_> {
 
     /// Returns the draft, which the first change begins.
     fn draft(&mut self) -> Result<&mut Draft, FileError> {
-        if self.draft.is_none() {
-            let before = self.index.manifest();
+        let draft = match self.draft.take() {
+            Some(draft) => draft,
+            None => self.new_draft()?,
+        };
+        Ok(self.draft.insert(draft))
+    }
 
-            let base = before.filter(|_| !self.is_new());
-            let number = self
-                .index
-                .layout
-                .next_generation(before.map_or(0, |before| before.generation))?;
-            let next_chunk = before.map_or(0, |before| before.next_chunk);
+    fn new_draft(&self) -> Result<Draft, FileError> {
+        let layout = &self.index.layout;
+        let before = self.index.manifest();
+        let base = before.filter(|_| !self.is_new());
+        let number = layout.next_generation(before.map_or(0, |before| before.generation))?;
 
-            let mut draft = Draft::begin(&self.index.layout, number, self.recipe.clone(), base)?;
-            draft.manifest.next_chunk = next_chunk;
-            draft.manifest.set_aside = self.index.set_aside(&self.recipe);
-            self.draft = Some(draft);
-        }
-
-        self.draft
-            .as_mut()
-            .ok_or_else(|| FileError::write(&self.index.layout.root, "no generation was begun"))
+        let mut draft = Draft::begin(layout, number, self.recipe.clone(), base)?;
+        draft.manifest.next_chunk = before.map_or(0, |before| before.next_chunk);
+        draft.manifest.set_aside = self.index.set_aside(&self.recipe);
+        Ok(draft)
     }
 
     fn publish(&mut self, vectors: &VectorStore, should_merge: bool) -> Result<(), Halt> {

@@ -10,10 +10,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use rayon::prelude::*;
 
 use crate::corpus::{
-    self, Chunk, Document, FoundFile, ReadOptions, SemanticSplit, Sentences, SplitMethod,
-    TokenCounter,
+    self, Document, FoundFile, ReadOptions, SemanticSplit, Sentences, SplitMethod, TokenCounter,
 };
-use crate::event::{SkippedFile, harmless};
+use crate::event::{ChunkText, SkippedFile, harmless};
 use crate::index::caches::extracts::Extracts;
 use crate::index::manifest::DocumentEntry;
 use crate::llm::CrashName;
@@ -62,7 +61,7 @@ pub(in crate::index) struct ReadDocument {
 
 /// A document, split as far as that needs no embedder.
 pub(in crate::index) enum Body {
-    Chunks(Vec<Chunk>),
+    Chunks(Vec<ChunkText>),
     /// Sentences that are joined by the similarity of their vectors.
     Sentences(Box<Document>, Sentences, SemanticSplit),
 }
@@ -202,7 +201,7 @@ fn split(file: &FoundFile, document: Document, blake3: String, how: &How) -> Fil
 pub(in crate::index) struct ChunkedDocument {
     pub path: String,
     pub entry: DocumentEntry,
-    pub chunks: Vec<Chunk>,
+    pub chunks: Vec<ChunkText>,
 }
 
 #[cfg(test)]

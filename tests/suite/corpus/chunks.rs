@@ -5,9 +5,10 @@ use std::sync::LazyLock;
 use proptest::prelude::*;
 use ragscope::config::MinSimilarity;
 use ragscope::corpus::{
-    Chunk, Document, FixedSplit, SemanticSplit, Sentences, TokenCounter, chunks_at, fixed_chunks,
+    Document, FixedSplit, SemanticSplit, Sentences, TokenCounter, chunks_at, fixed_chunks,
     sentences,
 };
+use ragscope::event::ChunkText;
 
 use super::model;
 use crate::llm::runtime;
@@ -22,7 +23,7 @@ static COUNTER: LazyLock<TokenCounter> = LazyLock::new(|| {
     TokenCounter::from_gguf(&model("all-MiniLM-L6-v2.Q8_0.gguf"), &runtime()).expect("the embedder")
 });
 
-fn chunks(document: &Document, tokens: u32, overlap_tokens: u32) -> Vec<Chunk> {
+fn chunks(document: &Document, tokens: u32, overlap_tokens: u32) -> Vec<ChunkText> {
     chunks_and_paragraphs(document, tokens, overlap_tokens, false)
 }
 
@@ -31,7 +32,7 @@ fn chunks_and_paragraphs(
     tokens: u32,
     overlap_tokens: u32,
     keeps_paragraphs: bool,
-) -> Vec<Chunk> {
+) -> Vec<ChunkText> {
     let split = FixedSplit {
         tokens,
         overlap_tokens,
@@ -48,7 +49,7 @@ fn document(path: &str, file: impl AsRef<[u8]>) -> Document {
 /// Checks the properties of the chunks of any UTF-8 file whose text is the file itself, and returns
 /// those that cut paragraphs.
 #[track_caller]
-fn check(file: &[u8], document: &Document, tokens: u32, overlap: u32) -> Vec<Chunk> {
+fn check(file: &[u8], document: &Document, tokens: u32, overlap: u32) -> Vec<ChunkText> {
     let limit = tokens.min(COUNTER.max_text_tokens()).max(16);
     let longest = limit.saturating_mul(3) / 2;
     check_chunks(file, document, [tokens, overlap, limit, longest], true);
@@ -67,7 +68,7 @@ fn check_chunks(
     document: &Document,
     [tokens, overlap, limit, longest]: [u32; 4],
     keeps_paragraphs: bool,
-) -> Vec<Chunk> {
+) -> Vec<ChunkText> {
     let chunks = chunks_and_paragraphs(document, tokens, overlap, keeps_paragraphs);
     let (mut begun, mut after) = (0, 0);
     for (index, chunk) in chunks.iter().enumerate() {
@@ -283,7 +284,7 @@ fn rows_are_whole_and_have_the_names_of_their_columns() {
                 .replace(" 7 kg", &format!(" {row} kg"))
                 .replace("page 7", &format!("page {row}"))
                 .replace("Hours: 14", &format!("Hours: {hours}"));
-            let with_id: Vec<&Chunk> = chunks
+            let with_id: Vec<&ChunkText> = chunks
                 .iter()
                 .filter(|chunk| {
                     chunk.text.contains(&id) || chunk.text.contains(&format!(" {row} kg"))
@@ -317,8 +318,8 @@ fn only_a_row_that_is_longer_than_the_embedder_reads_is_split() {
     assert!(last.text.ends_with("| Id: 2 | Note: short |"), "{last:?}");
 
     let whole = chunks_of(40);
-    let with_row = |chunk: &&Chunk| chunk.text.contains("Ann");
-    let rows: Vec<&Chunk> = whole.iter().filter(with_row).collect();
+    let with_row = |chunk: &&ChunkText| chunk.text.contains("Ann");
+    let rows: Vec<&ChunkText> = whole.iter().filter(with_row).collect();
     assert_eq!(rows.len(), 1, "{whole:#?}");
     assert!(rows[0].tokens > 64 && rows[0].text.contains("Id: 1"));
 }
