@@ -56,7 +56,7 @@ pub(super) struct Cells {
     holders: Vec<u32>,
     free: Vec<u32>,
     clock: u64,
-    sharing: Sharing,
+    pub sharing: Sharing,
 }
 
 impl Cells {
@@ -88,21 +88,11 @@ impl Cells {
         self.slots.len()
     }
 
-    pub fn sharing(&self) -> Sharing {
-        self.sharing
-    }
-
     /// Returns the number of cells that active sequences hold: all others can be freed.
     pub fn active(&self) -> usize {
         let mut is_active = vec![false; self.total()];
-        for slot in self
-            .slots
-            .iter()
-            .filter(|slot| slot.state == CellState::Active)
-        {
-            for cell in &slot.cells {
-                is_active[*cell as usize] = true;
-            }
+        for cell in self.active_slots().flat_map(|slot| &slot.cells) {
+            is_active[*cell as usize] = true;
         }
         is_active.into_iter().filter(|is_active| *is_active).count()
     }
@@ -121,21 +111,19 @@ impl Cells {
 
     /// Returns the length of the longest prefix of `path` in any sequence.
     pub fn cached_tokens(&self, path: &[i32]) -> usize {
-        self.slots
-            .iter()
-            .map(|slot| self.shareable(slot, path))
-            .max()
-            .unwrap_or(0)
+        let cached = self.slots.iter().map(|slot| self.shareable(slot, path));
+        cached.max().unwrap_or(0)
     }
 
     /// Returns the length of the longest prefix of `path` in an active sequence, whose cells stay.
     pub fn count_cached_in_active(&self, path: &[i32]) -> usize {
-        self.slots
-            .iter()
-            .filter(|slot| slot.state == CellState::Active)
-            .map(|slot| self.shareable(slot, path))
-            .max()
-            .unwrap_or(0)
+        let cached = self.active_slots().map(|slot| self.shareable(slot, path));
+        cached.max().unwrap_or(0)
+    }
+
+    fn active_slots(&self) -> impl Iterator<Item = &Slot> {
+        let slots = self.slots.iter();
+        slots.filter(|slot| slot.state == CellState::Active)
     }
 
     fn shareable(&self, slot: &Slot, path: &[i32]) -> usize {
@@ -202,11 +190,8 @@ impl Cells {
 
     /// Returns a free sequence, if need be by dropping the least recently used one that is kept.
     fn empty_slot(&mut self, except: Option<usize>, memory: &mut dyn Memory) -> Option<usize> {
-        if let Some(free) = self
-            .slots
-            .iter()
-            .position(|slot| slot.state == CellState::Free)
-        {
+        let mut slots = self.slots.iter();
+        if let Some(free) = slots.position(|slot| slot.state == CellState::Free) {
             return Some(free);
         }
         let oldest = self.oldest_kept(except)?;
@@ -216,16 +201,12 @@ impl Cells {
 
     /// Returns the least recently used of the kept sequences.
     fn oldest_kept(&self, except: Option<usize>) -> Option<usize> {
-        let mut oldest: Option<(u64, usize)> = None;
-        for (at, slot) in self.slots.iter().enumerate() {
-            if let CellState::Kept(time) = slot.state
-                && Some(at) != except
-                && oldest.is_none_or(|oldest| (time, at) < oldest)
-            {
-                oldest = Some((time, at));
-            }
-        }
-        oldest.map(|(_, at)| at)
+        let slots = self.slots.iter().enumerate();
+        let kept = slots.filter_map(|(at, slot)| match slot.state {
+            CellState::Kept(time) if Some(at) != except => Some((time, at)),
+            CellState::Kept(_) | CellState::Active | CellState::Free => None,
+        });
+        kept.min().map(|(_, at)| at)
     }
 
     /// Drops kept sequences, least recently used first, until `cells` cells are free. Returns
@@ -309,6 +290,17 @@ impl Cells {
             .enumerate()
             .all(|(at, slot)| slot.tokens.len() == memory.length(at))
     }
+}
+
+/// Counts the token lists at the front, by their lengths, that fit into this many cells: at least
+/// one.
+pub(super) fn count_fitting(lengths: impl Iterator<Item = usize>, cells: usize) -> usize {
+    let mut tokens = 0;
+    let fits = |length: &usize| {
+        tokens += length;
+        tokens <= cells
+    };
+    lengths.take_while(fits).count().max(1)
 }
 
 /// Returns the length of the common prefix of two token lists.

@@ -300,38 +300,38 @@ impl ModelFile {
             need: None,
             problem: None,
         };
-        if is_unfinished(&model.file) {
-            let unusable = LlmError::unusable(&model.file, "its download is not finished");
-            model.problem = Some(unusable.to_problem());
-            return Some(model);
-        }
+        let described = model.read_metadata();
+        model.problem = described.err().map(|error| error.to_problem());
+        Some(model)
+    }
+}
 
-        let metadata = match Metadata::read(&model.file) {
-            Ok(metadata) => metadata,
-            Err(error) => {
-                model.problem = Some(error.to_problem());
-                return Some(model);
-            }
-        };
-        model.architecture = metadata.architecture().unwrap_or_default().to_owned();
-        if let Err(error) = model_file::check_whole(&model.file, &metadata) {
-            model.problem = Some(error.to_problem());
-            return Some(model);
+impl FoundModel {
+    /// Reads what the metadata says of the model, as far as the file can be used.
+    fn read_metadata(&mut self) -> Result<(), LlmError> {
+        if is_unfinished(&self.file) {
+            return Err(LlmError::unusable(
+                &self.file,
+                "its download is not finished",
+            ));
         }
+        let metadata = Metadata::read(&self.file)?;
+        self.architecture = metadata.architecture().unwrap_or_default().to_owned();
+        model_file::check_whole(&self.file, &metadata)?;
 
         let role = model_file::role(&metadata);
         // the metadata of a split file counts its first piece alone
-        let pieces = model_file::pieces(&model.file, &metadata).unwrap_or_default();
+        let pieces = model_file::pieces(&self.file, &metadata).unwrap_or_default();
         if !pieces.is_empty() {
-            model.bytes = pieces.iter().map(|piece| bytes(piece)).sum();
+            self.bytes = pieces.iter().map(|piece| bytes(piece)).sum();
         }
-        model.need = Some(MemoryNeed {
-            file_bytes: model.bytes,
+        self.need = Some(MemoryNeed {
+            file_bytes: self.bytes,
             ..memory::need(&metadata, role, 0, KvCacheType::F16)
         });
-        model.role = Some(role);
-        model.parameters = metadata.parameters;
-        Some(model)
+        self.role = Some(role);
+        self.parameters = metadata.parameters;
+        Ok(())
     }
 }
 
@@ -341,15 +341,10 @@ fn bytes(file: &Path) -> u64 {
 
 /// Returns whether a file is named as downloads that are under way are.
 fn is_unfinished(file: &Path) -> bool {
+    #[rustfmt::skip]
     const ENDINGS: &[&str] = &[
-        "part",
-        "partial",
-        "incomplete",
-        "download",
-        "downloading",
-        "downloadinprogress",
-        "crdownload",
-        "tmp",
+        "part", "partial", "incomplete", "download", "downloading", "downloadinprogress",
+        "crdownload", "tmp",
     ];
 
     let name = file.file_name().unwrap_or_default();

@@ -48,7 +48,7 @@ pub fn load_embedder(
     };
 
     let (pool, card) = Pool::load(request, REQUIRED, settings)?;
-    let width = u32::try_from(pool.context.width()).unwrap_or(0);
+    let width = u32::try_from(pool.context.width).unwrap_or(0);
     let prefixes = prefixes::prefixes(&card, settings);
 
     Ok(LlamaEmbedder {
@@ -84,14 +84,14 @@ impl LlamaEmbedder {
             .iter()
             .map(|text| self.tokens(&format!("{prefix}{text}")))
             .collect();
-        let width = self.pool.context.width();
+        let width = self.pool.context.width;
         let rows = self.pool.rows(&tokens, width)?;
         rows.into_iter().map(unit).collect()
     }
 
     /// Returns the tokens of a text, truncated to the model's context before the closing token.
     fn tokens(&self, text: &str) -> Vec<i32> {
-        let vocabulary = self.pool.context.model().vocab();
+        let vocabulary = self.pool.context.model.vocab();
         let mut tokens: Vec<i32> = vocabulary
             .tokenize(text.as_bytes(), true, false)
             .into_iter()
@@ -109,7 +109,7 @@ impl LlamaEmbedder {
         if tokens.is_empty() {
             // A vocabulary without special tokens has none for an empty text, and llama.cpp pools
             // no empty sequence.
-            tokens = template::tokenize(self.pool.context.model(), " ", false, false);
+            tokens = template::tokenize(&self.pool.context.model, " ", false, false);
         }
         tokens
     }

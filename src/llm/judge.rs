@@ -109,7 +109,7 @@ impl LlamaClassifier {
         let (pool, card) = Pool::load(request, required, settings)?;
 
         let mut classifier = Self {
-            classes: pool.context.model().n_cls_out() as usize,
+            classes: pool.context.model.n_cls_out() as usize,
             judgements: None,
             template: None,
             pool,
@@ -122,7 +122,7 @@ impl LlamaClassifier {
 
     /// Returns the label of each class, if the metadata has one.
     fn labels(&self) -> Vec<Option<String>> {
-        let model = self.pool.context.model();
+        let model = &self.pool.context.model;
         (0..model.n_cls_out())
             .map(|class| class_label(model, class))
             .collect()
@@ -145,7 +145,7 @@ impl LlamaClassifier {
     /// Returns a pair in the format that such models are trained on: start, first text, end,
     /// separator, second text, end. If both texts are too long, both are truncated.
     fn tokens(&self, first: &str, second: &str) -> Vec<i32> {
-        let model = self.pool.context.model();
+        let model = &self.pool.context.model;
         if let Some(template) = &self.template {
             return self.in_template(template, first, second);
         }
@@ -176,7 +176,7 @@ impl LlamaClassifier {
     /// Returns a pair in the text that the model was trained on. Only the template writes special
     /// tokens; a document that is too long is truncated.
     fn in_template(&self, template: &str, query: &str, document: &str) -> Vec<i32> {
-        let model = self.pool.context.model();
+        let model = &self.pool.context.model;
         let mut before = Vec::new();
         let mut cut = Vec::new();
         let mut after = Vec::new();

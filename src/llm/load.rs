@@ -108,7 +108,7 @@ impl Loaded {
 }
 
 /// The placement of the layers of a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct LoadPlan {
     devices: Vec<Device>,
     /// Layers on them, the output layer not counted.
@@ -130,7 +130,7 @@ pub(super) fn load_with_context(
         let mut loaded = load(request, options, max_layers)?;
         match create(&loaded) {
             Ok((context, params)) => {
-                loaded.card.device_bytes += device_bytes(&loaded.devices, context.buffers());
+                loaded.card.device_bytes += device_bytes(&loaded.devices, &context.buffers);
                 return Ok((loaded, context, params));
             }
             Err(_) if loaded.card.gpu_layers > 0 && options.placement.can_shrink() => {
@@ -355,10 +355,8 @@ fn plan(
     let wanted = options.context.context_tokens;
     if devices.is_empty() || placement.gpu_layers == OrAuto::Set(0) {
         return Ok(LoadPlan {
-            devices: Vec::new(),
-            layers: 0,
             context_tokens: wanted,
-            fitting_layers: 0,
+            ..LoadPlan::default()
         });
     }
 

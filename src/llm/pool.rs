@@ -1,6 +1,6 @@
 //! Evaluates texts to pooled rows, with many texts in one batch.
 
-use super::cells::Memory;
+use super::cells::{Memory, count_fitting};
 use super::error::LlmError;
 use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Pooling, Purpose};
 use super::gguf::Metadata;
@@ -106,7 +106,9 @@ impl Pool {
         let mut rows = vec![Vec::new(); texts.len()];
         let mut rest = order.as_slice();
         while !rest.is_empty() {
-            let (now, later) = rest.split_at(count_fitting(rest, texts, self.sequences));
+            let lengths = rest.iter().take(self.sequences);
+            let lengths = lengths.map(|text| texts[*text].len());
+            let (now, later) = rest.split_at(count_fitting(lengths, BATCH_TOKENS));
             self.evaluate(now, texts)?;
             for (sequence, text) in now.iter().enumerate() {
                 rows[*text] = self.context.pooled_vector(sequence, width)?.to_vec();
@@ -153,18 +155,4 @@ fn sequences(loaded: &Loaded) -> usize {
     } else {
         CPU_SEQUENCES
     }
-}
-
-/// Counts the texts at the front of `order` that fit into one batch: at least one.
-fn count_fitting(order: &[usize], texts: &[Vec<i32>], sequences: usize) -> usize {
-    let mut tokens = 0;
-    let mut count = 0;
-    for text in order.iter().take(sequences) {
-        tokens += texts[*text].len();
-        if tokens > BATCH_TOKENS {
-            break;
-        }
-        count += 1;
-    }
-    count.max(1)
 }

@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use super::cells::{Cells, Memory, Sharing};
 use super::error::LlmError;
 use super::ffi::{Batch, Context, Decoded};
-use super::numbers::{Distribution, distribution};
+use super::numbers::distribution;
+use super::row_reader::{LogitRow, Next, OutputIndex, RowReader};
 use super::tree::{Job, Tree};
 
 /// Cells reserved for a branch that generates, so that it is not preempted at once.
@@ -17,65 +18,6 @@ const RESERVED_CELLS: usize = 32;
 
 /// Tokens of the first draft of a branch.
 const FIRST_DRAFT: usize = 3;
-
-/// The step after the last row of a job. Rows before it need no answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
-    /// Evaluate this token next.
-    Extend(i32),
-    /// The job is done.
-    End,
-    /// The whole call is to stop.
-    Stop,
-}
-
-/// The logits after a token.
-pub(super) struct LogitRow<'a> {
-    pub logits: &'a [f32],
-    pub distribution: Distribution,
-}
-
-impl LogitRow<'_> {
-    /// Returns ln p of a token, nats.
-    pub fn logprob(&self, token: usize) -> f32 {
-        self.logits
-            .get(token)
-            .map_or(f32::NEG_INFINITY, |logit| logit - self.distribution.log_sum)
-    }
-}
-
-/// Index in the batch of a token whose row is wanted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct OutputIndex {
-    /// Among all tokens of the batch.
-    pub token: usize,
-    /// Among the outputs of the batch.
-    pub output: usize,
-}
-
-/// Reads rows of logits.
-pub(super) trait RowReader {
-    /// Announces that a batch is filled, again where the one before found no room.
-    fn before_batch(&mut self) {}
-
-    /// Returns the tokens that probably follow a path of a job, so that they are evaluated with its
-    /// last token. Rows are read as far as they are met.
-    fn draft<'p>(&self, _job: usize, _path: &'p [i32]) -> &'p [i32] {
-        &[]
-    }
-
-    /// Announces how many tokens of the prompt of a single job are read, before each of the batches
-    /// that it takes. Returns whether it wants to know.
-    fn before_reading(&mut self, _read: usize) -> bool {
-        false
-    }
-
-    /// Announces that the next batch holds the token of a job at a position whose row is wanted.
-    fn before_decode(&mut self, _job: usize, _position: usize, _index: OutputIndex) {}
-
-    /// Reads the row of a job at a position of its tokens.
-    fn row(&mut self, job: usize, position: usize, row: &LogitRow) -> Next;
-}
 
 /// The end of a job.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -179,7 +121,7 @@ pub(super) fn run(
     jobs: &[Job],
     reader: &mut dyn RowReader,
 ) -> Result<Report, LlmError> {
-    let tree = Tree::new(jobs, evaluator.cells.sharing());
+    let tree = Tree::new(jobs, evaluator.cells.sharing);
     let mut schedule = Schedule {
         waiting: tree
             .roots
@@ -200,7 +142,10 @@ pub(super) fn run(
     };
 
     let outcome = schedule.run(reader);
-    schedule.release_all();
+    // cache and bookkeeping stay consistent, whatever happened
+    for branch in std::mem::take(&mut schedule.active) {
+        schedule.release(branch.slot);
+    }
     outcome?;
     Ok(Report {
         reused: schedule.reused_tokens(),
@@ -373,7 +318,7 @@ impl Schedule<'_> {
         };
         if !is_alone
             || !self.evaluator.is_drafting
-            || self.evaluator.cells.sharing() != Sharing::Prefix
+            || self.evaluator.cells.sharing != Sharing::Prefix
         {
             return 0;
         }
@@ -451,7 +396,12 @@ impl Schedule<'_> {
         }
 
         self.entries = entries;
-        self.queue_generation(generating);
+        // they share the cells of their prompts until they are started
+        for (job, token) in generating.into_iter().rev() {
+            let mut path = self.jobs[job].tokens.clone();
+            path.push(token);
+            self.waiting.push((Work::Generate(job), path));
+        }
         ended.sort_unstable_by(|a, b| b.cmp(a));
         for branch in ended {
             let branch = self.active.remove(branch);
@@ -563,16 +513,6 @@ impl Schedule<'_> {
         Ok(next)
     }
 
-    /// Queues jobs whose prompt is evaluated, with their first token. They share the prompt's cells
-    /// until they are started.
-    fn queue_generation(&mut self, generating: Vec<(usize, i32)>) {
-        for (job, token) in generating.into_iter().rev() {
-            let mut path = self.jobs[job].tokens.clone();
-            path.push(token);
-            self.waiting.push((Work::Generate(job), path));
-        }
-    }
-
     /// Ends the nodes that are evaluated and queues their children. Returns whether there were any.
     fn retire_evaluated(&mut self) -> bool {
         let before = self.active.len();
@@ -639,24 +579,14 @@ impl Schedule<'_> {
 
         last.drop_draft();
         self.release(last.slot);
+        let is_full = last.path.len() > self.evaluator.cells.total();
         match last.work {
-            Work::Generate(job) if self.active.is_empty() && self.is_full(&last.path) => {
+            Work::Generate(job) if self.active.is_empty() && is_full => {
                 self.report.ends[job] = JobEnd::ContextFull;
             }
             _ => self.waiting.push((last.work, last.path)),
         }
         Ok(())
-    }
-
-    fn is_full(&self, path: &[i32]) -> bool {
-        path.len() > self.evaluator.cells.total()
-    }
-
-    /// Leaves cache and bookkeeping consistent, whatever happened.
-    fn release_all(&mut self) {
-        for branch in std::mem::take(&mut self.active) {
-            self.release(branch.slot);
-        }
     }
 
     /// Ends a branch in the middle. A failed or aborted decode may have left a part of its batch in

@@ -2,10 +2,12 @@
 
 use std::time::Instant;
 
+use super::cells::count_fitting;
 use super::error::LlmError;
 use super::generator::LlamaGenerator;
 use super::role::{Scorer, Tap as _};
-use super::schedule::{self, Evaluator, JobEnd, LogitRow, Next, Report, RowReader};
+use super::row_reader::{LogitRow, Next, RowReader};
+use super::schedule::{self, Evaluator, JobEnd, Report};
 use super::tree::Job;
 use super::values::{Labelled, Prompt};
 use super::{labels, template};
@@ -167,15 +169,10 @@ impl LlamaGenerator {
     /// Counts the prompts at the front that fit into the cache side by side with their spellings.
     fn count_prompts(&self, rendered: &[Vec<i32>]) -> usize {
         let cells = &self.evaluator.cells;
-        let mut tokens = 0;
-        let fitting = rendered
-            .iter()
-            .take(cells.sequences() / (1 + SPELLING_SEQUENCES))
-            .take_while(|prompt| {
-                tokens += prompt.len() + LEAD_TOKENS + 2 * SPELLING_SEQUENCES;
-                tokens <= cells.total()
-            });
-        fitting.count().max(1)
+        let most = cells.sequences() / (1 + SPELLING_SEQUENCES);
+        let lengths = rendered.iter().take(most);
+        let lengths = lengths.map(|prompt| prompt.len() + LEAD_TOKENS + 2 * SPELLING_SEQUENCES);
+        count_fitting(lengths, cells.total())
     }
 
     /// Returns the context for these jobs: for a single one that for attention, where it has as
@@ -296,15 +293,8 @@ impl LlamaGenerator {
         }
 
         let cells = &self.evaluator.cells;
-        let mut tokens = 0;
-        let fitting = replies
-            .iter()
-            .take(cells.sequences() / 2)
-            .take_while(|reply| {
-                tokens += reply.job.tokens.len();
-                tokens <= cells.total()
-            });
-        fitting.count().max(1)
+        let lengths = replies.iter().take(cells.sequences() / 2);
+        count_fitting(lengths.map(|reply| reply.job.tokens.len()), cells.total())
     }
 
     fn evaluate(

@@ -14,12 +14,14 @@ use llama_cpp_2::token::LlamaToken;
 use super::cells::{Cells, Memory};
 use super::error::LlmError;
 use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Tensor, TensorReader};
-use super::generator::{Continuation, KEPT_CELLS, LlamaGenerator, Writer};
+use super::generator::{KEPT_CELLS, LlamaGenerator};
 use super::role::{Generator as _, Tap};
-use super::schedule::{self, Evaluator, LogitRow, Next, OutputIndex, RowReader};
+use super::row_reader::{LogitRow, Next, OutputIndex, RowReader};
+use super::schedule::{self, Evaluator};
 use super::template;
 use super::tree::Job;
 use super::values::{Decoding, Hidden, HiddenAt, Layers, Prompt, Rendered, Tapped, Taps, Token};
+use super::writer::{Continuation, Writer};
 use crate::event::{Flow, StopError, lock, saturating_u32};
 
 /// llama.cpp's name of the output of a layer: the residual stream after it.
@@ -457,7 +459,7 @@ impl LlamaGenerator {
                 )
             })?;
 
-            let cells = Cells::new(context.context_tokens(), 1, self.evaluator.cells.sharing());
+            let cells = Cells::new(context.context_tokens(), 1, self.evaluator.cells.sharing);
             self.unfused = Some(Evaluator {
                 context,
                 cells,

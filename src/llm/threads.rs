@@ -59,8 +59,10 @@ impl Threads {
     pub fn for_batch(&self, tokens: usize) -> u32 {
         match self {
             Self::Fixed(threads) => *threads,
-            Self::Measured(measured) if tokens <= WRITING_TOKENS => measured.next(tokens),
-            Self::Measured(measured) => measured.max(),
+            Self::Measured(measured) if tokens <= WRITING_TOKENS => {
+                measured.numbers[measured.next_index(tokens)]
+            }
+            Self::Measured(measured) => measured.numbers[0],
         }
     }
 
@@ -81,7 +83,8 @@ pub(super) struct Measured {
     numbers: Vec<u32>,
     /// Index of the number in use.
     used: usize,
-    state: Measurement,
+    /// Times of a comparison, seconds, by number and by tokens less 1; `None` while none is made.
+    samples: Option<Vec<[Vec<f64>; WRITING_TOKENS]>>,
     /// Seconds that a decode takes with the number in use, by its tokens less 1.
     usual: [Option<f64>; WRITING_TOKENS],
     /// Recent decodes against the usual ones; 1 is no change.
@@ -89,13 +92,6 @@ pub(super) struct Measured {
     /// Decodes and their seconds since the last comparison.
     decodes: u32,
     seconds: f64,
-}
-
-#[derive(Debug)]
-enum Measurement {
-    Using,
-    /// Times, seconds, by tokens less 1 and by number.
-    Comparing(Vec<[Vec<f64>; WRITING_TOKENS]>),
 }
 
 impl Measured {
@@ -110,7 +106,7 @@ impl Measured {
         let mut measured = Self {
             numbers,
             used: 0,
-            state: Measurement::Using,
+            samples: None,
             usual: [None; WRITING_TOKENS],
             change: 1.0,
             decodes: 0,
@@ -120,21 +116,10 @@ impl Measured {
         measured
     }
 
-    fn max(&self) -> u32 {
-        self.numbers[0]
-    }
-
-    fn next(&self, tokens: usize) -> u32 {
-        self.numbers[self.next_index(tokens)]
-    }
-
     /// Returns the number for the next decode: the one in use, or of those compared the one with
     /// the fewest samples.
     fn next_index(&self, tokens: usize) -> usize {
-        let Measurement::Comparing(samples) = &self.state else {
-            return self.used;
-        };
-        let Some(at) = tokens.checked_sub(1) else {
+        let (Some(samples), Some(at)) = (&self.samples, tokens.checked_sub(1)) else {
             return self.used;
         };
 
@@ -155,7 +140,7 @@ impl Measured {
         let at = tokens - 1;
         let number = self.next_index(tokens);
 
-        if let Measurement::Comparing(samples) = &mut self.state {
+        if let Some(samples) = &mut self.samples {
             samples[number][at].push(seconds);
             self.choose(at);
             return;
@@ -182,16 +167,13 @@ impl Measured {
         self.seconds = 0.0;
         self.usual = [None; WRITING_TOKENS];
 
-        self.state = if self.numbers.len() > 1 {
-            Measurement::Comparing(vec![Default::default(); self.numbers.len()])
-        } else {
-            Measurement::Using
-        };
+        let count = self.numbers.len();
+        self.samples = (count > 1).then(|| vec![Default::default(); count]);
     }
 
     /// Ends the comparison if batches of one size have enough samples.
     fn choose(&mut self, at: usize) {
-        let Measurement::Comparing(samples) = &self.state else {
+        let Some(samples) = &self.samples else {
             return;
         };
         let is_complete = self
@@ -208,7 +190,7 @@ impl Measured {
             .min_by(|a, b| median(&samples[*a][at]).total_cmp(&median(&samples[*b][at])))
             .unwrap_or(self.used);
         if best == self.used || median(&samples[best][at]) > now * WORTHWHILE {
-            self.state = Measurement::Using;
+            self.samples = None;
             return;
         }
 

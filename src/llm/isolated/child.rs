@@ -85,8 +85,9 @@ impl ProgramLink<'_> {
         frame::write(&mut self.out, &serde_json::to_vec(reply)?)
     }
 
-    fn loading(&mut self, share: f32) -> Flow {
-        match self.send(&GeneratorReply::Loading(share)) {
+    /// Sends a message in the middle of a call, which ends where that fails.
+    fn show(&mut self, reply: &GeneratorReply) -> Flow {
+        match self.send(reply) {
             Ok(()) => Flow::Continue,
             Err(error) => {
                 self.fault = Some(error);
@@ -101,8 +102,7 @@ impl ProgramLink<'_> {
             prompt,
             token: token.clone(),
         };
-        if let Err(error) = self.send(&reply) {
-            self.fault = Some(error);
+        if self.show(&reply) == Flow::Stop {
             return Flow::Stop;
         }
         match self.requests.recv() {
@@ -127,7 +127,7 @@ fn carry_out(
         let runtime = Runtime::start(log_file.as_deref().unwrap_or(Path::new("")))?;
         let settings = Config::from_recording(&settings).generator;
         let generator = load_generator(&runtime, &file, &settings, stop, &mut |share| {
-            link.loading(share)
+            link.show(&GeneratorReply::Loading(share))
         })?;
 
         return Ok(describe(slot.insert(generator)));

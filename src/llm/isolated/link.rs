@@ -70,19 +70,9 @@ type ObserveLoad<'a> = &'a mut dyn FnMut(f32) -> Flow;
 /// Sees the tokens of a call.
 pub(super) type ObserveTokens<'a> = &'a mut dyn FnMut(usize, &Token) -> Flow;
 
-/// The reason why a call has no outcome.
-pub(super) enum Broken {
-    /// The process is gone, or sends something else.
-    Gone,
-    /// The user stopped the call, and it did not end in time.
-    Stuck,
-}
-
-impl From<io::Error> for Broken {
-    fn from(_: io::Error) -> Self {
-        Self::Gone
-    }
-}
+/// The outcome of a call; `None` where the user stopped it and it did not end in time. The error
+/// says that the process is gone, or sends something else.
+type Waited = io::Result<Option<CallOutcome>>;
 
 /// The way to a generator in a process.
 pub(super) struct ProcessLink {
@@ -130,14 +120,13 @@ impl ProcessLink {
         request: &GeneratorRequest,
         observe: ObserveTokens<'_>,
         stop: &StopFlag,
-    ) -> Result<CallOutcome, Broken> {
-        let process = self.process.as_mut().ok_or(Broken::Gone)?;
+    ) -> Waited {
+        let process = self.process()?;
         let outcome = process
             .send(request)
-            .map_err(Broken::from)
             .and_then(|()| finish(process, &mut |_| Flow::Continue, observe, stop));
 
-        if outcome.is_err() {
+        if !matches!(outcome, Ok(Some(_))) {
             self.end();
         }
 
@@ -145,13 +134,14 @@ impl ProcessLink {
     }
 
     /// Waits for the outcome of the load, which begins by itself.
-    pub fn wait_for_load(
-        &mut self,
-        loading: ObserveLoad<'_>,
-        stop: &StopFlag,
-    ) -> Result<CallOutcome, Broken> {
-        let process = self.process.as_mut().ok_or(Broken::Gone)?;
+    pub fn wait_for_load(&mut self, loading: ObserveLoad<'_>, stop: &StopFlag) -> Waited {
+        let process = self.process()?;
         finish(process, loading, &mut |_, _| Flow::Continue, stop)
+    }
+
+    fn process(&mut self) -> io::Result<&mut GeneratorProcess> {
+        let process = self.process.as_mut();
+        process.ok_or_else(|| io::ErrorKind::NotConnected.into())
     }
 }
 
@@ -161,7 +151,7 @@ fn finish(
     loading: ObserveLoad<'_>,
     observe: ObserveTokens<'_>,
     stop: &StopFlag,
-) -> Result<CallOutcome, Broken> {
+) -> Waited {
     let mut interrupted: Option<Instant> = None;
     loop {
         if stop.is_set() && interrupted.is_none() {
@@ -169,16 +159,18 @@ fn finish(
             interrupted = Some(Instant::now());
         }
         if interrupted.is_some_and(|since| since.elapsed() > ENDING) {
-            return Err(Broken::Stuck);
+            return Ok(None);
         }
 
         let message = match process.replies.recv_timeout(LATENCY) {
             Ok(message) => message,
             Err(RecvTimeoutError::Timeout) => continue,
-            Err(RecvTimeoutError::Disconnected) => return Err(Broken::Gone),
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(io::ErrorKind::NotConnected.into());
+            }
         };
-        match serde_json::from_slice(&message).map_err(io::Error::from)? {
-            GeneratorReply::Done(outcome) => return Ok(outcome),
+        match serde_json::from_slice(&message)? {
+            GeneratorReply::Done(outcome) => return Ok(Some(outcome)),
             GeneratorReply::Loading(share) => {
                 if loading(share) == Flow::Stop && interrupted.is_none() {
                     process.send(&GeneratorRequest::Interrupt)?;

@@ -24,7 +24,7 @@ use super::values::{
 };
 use crate::config::GeneratorSettings;
 use crate::event::{CallUsage, Flow, ModelCard, StopError, StopFlag, lock};
-use link::{Broken, ObserveTokens, ProcessLink};
+use link::{ObserveTokens, ProcessLink};
 use message::{CallOutcome, CallValue, GeneratorRequest};
 
 /// A generator in a process of its own.
@@ -52,16 +52,15 @@ impl IsolatedGenerator {
         progress: &mut dyn FnMut(f32) -> Flow,
     ) -> Result<Self, LlmError> {
         let mut link = ProcessLink::load(file, settings)?;
-        let outcome = link
-            .wait_for_load(progress, stop)
-            .map_err(|broken| reason(broken, &settings.rpc))?;
+        let outcome = link.wait_for_load(progress, stop);
+        let outcome = outcome.map_err(|_| lost_worker(&settings.rpc))?;
 
         let CallValue::Loaded {
             card,
             has_space_first,
             can_share_prefixes,
             is_attention_cheap,
-        } = outcome.result?
+        } = outcome.ok_or(StopError)?.result?
         else {
             return Err(other_answer());
         };
@@ -89,7 +88,8 @@ impl IsolatedGenerator {
         observe: ObserveTokens<'_>,
     ) -> Result<CallOutcome, LlmError> {
         let called = lock(&self.link).call(request, observe, &self.stop);
-        called.map_err(|broken| reason(broken, &self.workers))
+        let outcome = called.map_err(|_| lost_worker(&self.workers))?;
+        Ok(outcome.ok_or(StopError)?)
     }
 
     /// Makes a call that shows nothing on the way.
@@ -112,14 +112,6 @@ impl IsolatedGenerator {
         let outcome = self.call(request, observe)?;
         self.usage = outcome.usage;
         outcome.result
-    }
-}
-
-/// Returns what users are shown about a broken link.
-fn reason(broken: Broken, workers: &[String]) -> LlmError {
-    match broken {
-        Broken::Stuck => StopError.into(),
-        Broken::Gone => lost_worker(workers),
     }
 }
 

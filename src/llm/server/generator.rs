@@ -28,7 +28,7 @@ pub(super) struct ServerGenerator {
     client: ServerClient,
     api: Api,
     card: ModelCard,
-    capabilities: Capabilities,
+    pub capabilities: Capabilities,
     reply_start: &'static str,
     usage: CallUsage,
 }
@@ -88,11 +88,6 @@ impl ServerGenerator {
         };
         generator.learn_reply_start()?;
         Ok(generator)
-    }
-
-    /// Returns what the server can do.
-    pub fn capabilities(&self) -> &Capabilities {
-        &self.capabilities
     }
 
     /// Learns how the model begins a reply. Only llama-server takes a reply that begins with a

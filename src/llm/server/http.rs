@@ -56,17 +56,15 @@ impl ServerRequest {
 
     pub fn post(path: &'static str, body: Value) -> Self {
         Self {
-            path,
             body: Some(body),
-            is_streamed: false,
+            ..Self::get(path)
         }
     }
 
     pub fn stream(path: &'static str, body: Value) -> Self {
         Self {
-            path,
-            body: Some(body),
             is_streamed: true,
+            ..Self::post(path, body)
         }
     }
 }
@@ -323,17 +321,8 @@ impl ServerClient {
         }
 
         if request.is_streamed {
-            self.read_events(response, data)
-        } else {
-            self.read_whole(response, data)
+            return self.read_events(response, data);
         }
-    }
-
-    fn read_whole(
-        &self,
-        response: Response<ureq::Body>,
-        data: &mut dyn FnMut(Value) -> bool,
-    ) -> Result<(), Failed> {
         let text = read_body(response, MAX_BYTES).map_err(|error| self.broken(&error))?;
         data(self.parse(&text)?);
         Ok(())

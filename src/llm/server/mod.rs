@@ -52,7 +52,7 @@ pub fn connect_generator(
 
     let generator = ServerGenerator::connect(client, &model, settings)?;
     Ok(Connected {
-        capabilities: generator.capabilities().clone(),
+        capabilities: generator.capabilities.clone(),
         generator: Box::new(generator),
         shows_key,
     })

@@ -176,7 +176,7 @@ impl ServerReranker {
             .json(ServerRequest::get("/props"))
             .is_ok_and(|props| props.get("default_generation_settings").is_some());
 
-        let reranker = Self {
+        let mut reranker = Self {
             card: ModelCard {
                 server: "relevance scores".to_owned(),
                 ..named_card(ModelRole::Reranker, &client.host(), &model)
@@ -187,13 +187,15 @@ impl ServerReranker {
         };
 
         let advice = "start it with a reranking model (llama-server: `--reranking`), or leave reranker.url empty";
-        let sample = reranker.scores("one", &["one", "two"]);
+        let sample = reranker.rerank("one", &["one", "two"]);
         sample.map_err(|error| explain(error, "relevance scores", advice))?;
 
         Ok(reranker)
     }
+}
 
-    fn scores(&self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
+impl Reranker for ServerReranker {
+    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
         if texts.is_empty() {
             return Ok(Vec::new());
         }
@@ -220,12 +222,6 @@ impl ServerReranker {
         }
 
         Ok(scores)
-    }
-}
-
-impl Reranker for ServerReranker {
-    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
-        self.scores(question, texts)
     }
 
     fn card(&self) -> &ModelCard {

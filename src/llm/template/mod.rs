@@ -40,9 +40,10 @@ const SAMPLE: &str = "question";
 /// A chat template with what is needed to apply it safely.
 pub(super) struct Template {
     source: Source,
-    name: String,
+    /// `gguf`, `none`, the file or the name of the template.
+    pub name: String,
     /// The reason why another template stands in for the model's own; empty when none does.
-    fallback: String,
+    pub fallback: String,
     pub thoughts: Thoughts,
     /// Whether the template writes the token that the vocabulary adds to every prompt.
     writes_bos: bool,
@@ -52,7 +53,7 @@ pub(super) struct Template {
     /// where control tokens are not parsed.
     turn_texts: Vec<String>,
     /// Texts that end a turn if the vocabulary has no token for it.
-    stop_texts: Vec<String>,
+    pub stop_texts: Vec<String>,
 }
 
 /// The rules of a template.
@@ -125,20 +126,6 @@ impl Template {
             control_texts,
             stop_texts,
         })
-    }
-
-    /// Returns `gguf`, `none`, the file or the name of the template.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-
-    /// Returns why another template stands in for the model's own; empty when none does.
-    pub fn fallback(&self) -> &str {
-        &self.fallback
-    }
-
-    pub fn stop_texts(&self) -> &[String] {
-        &self.stop_texts
     }
 
     /// Returns the tokens that end thoughts which are too long.

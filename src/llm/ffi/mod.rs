@@ -1,18 +1,18 @@
-//! The only file with `unsafe`: a context created with `llama_cpp_sys_2`, because the safe one
+//! The only folder with `unsafe`: a context created with `llama_cpp_sys_2`, because the safe one
 //! hides the evaluation and abort callbacks, and the few model calls that `llama-cpp-2` does not
 //! wrap.
 #![expect(unsafe_code, reason = "llama.cpp is a C library")]
 
 #[cfg(unix)]
-use std::cell::Cell;
+mod crash;
+mod rpc;
+
 use std::cell::RefCell;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
 use std::ptr::NonNull;
 use std::rc::Rc;
 use std::sync::Arc;
-#[cfg(unix)]
-use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use std::time::Instant;
 
 use llama_cpp_2::llama_backend::LlamaBackend;
@@ -25,6 +25,12 @@ use super::log::{self, Buffer, Level};
 use super::threads::Threads;
 use crate::config::KvCacheType;
 use crate::event::StopFlag;
+
+#[cfg(unix)]
+pub(super) use crash::crash_message;
+#[cfg(unix)]
+pub use crash::{CrashName, contain_crashes};
+pub(super) use rpc::{add_rpc_server, serve_rpc};
 
 /// The number of cells of a context is a multiple of this.
 pub(super) const CONTEXT_STEP: u32 = 256;
@@ -228,17 +234,18 @@ pub(super) struct Context {
     // would claim that nothing else points into it; no second owner is ever made.
     stop: Rc<StopFlag>,
     reader: Rc<ReaderCell>,
-    model: Arc<LlamaModel>,
+    pub model: Arc<LlamaModel>,
     threads: Threads,
     keeps_threads: bool,
     counts: Vec<i32>,
     sequence_pointers: Vec<*mut i32>,
     vocabulary: usize,
-    width: usize,
+    /// Width of a pooled vector.
+    pub width: usize,
     /// Width of a vector in place of a token.
     input_width: usize,
-    /// The memory that it takes, as llama.cpp reports it.
-    buffers: Vec<Buffer>,
+    /// The memory that it takes, as llama.cpp reports it: KV cache, and results between layers.
+    pub buffers: Vec<Buffer>,
 }
 
 // SAFETY: a context may move between threads as long as one thread uses it at a time, which `&mut
@@ -332,15 +339,6 @@ impl Context {
             input_width: usize::try_from(model.n_embd()).unwrap_or(0),
             buffers,
         })
-    }
-
-    /// Returns the memory that it took: KV cache, and results between layers.
-    pub fn buffers(&self) -> &[Buffer] {
-        &self.buffers
-    }
-
-    pub fn model(&self) -> &Arc<LlamaModel> {
-        &self.model
     }
 
     pub fn stop_flag(&self) -> &StopFlag {
@@ -457,11 +455,6 @@ impl Context {
         // caller knows.
         let row = unsafe { sys::llama_get_embeddings_seq(self.raw.as_ptr(), sequence) };
         self.row(row, width)
-    }
-
-    /// Returns the width of a pooled vector.
-    pub fn width(&self) -> usize {
-        self.width
     }
 
     fn row(&self, row: *mut f32, width: usize) -> Result<&[f32], LlmError> {
@@ -675,82 +668,7 @@ pub(super) fn measure(
     };
     let (model, _) = load_model(backend, file, params, &mut |_| true)?;
     let context = Context::new(&Arc::new(model), context, &StopFlag::default()).ok()?;
-    Some(context.buffers().to_vec())
-}
-
-/// Returns the function of the RPC back end with this name.
-fn rpc_function(name: &CStr) -> Result<NonNull<c_void>, LlmError> {
-    // SAFETY: the name ends with a zero; null where no back end has it.
-    let registry = unsafe { sys::ggml_backend_reg_by_name(c"RPC".as_ptr()) };
-
-    if registry.is_null() {
-        return Err(LlmError::settings(
-            "this build has no RPC back end",
-            "build ragscope from its repository, or take a release",
-        ));
-    }
-
-    // SAFETY: the back end is live for as long as the process; null where it has no such function.
-    let function = unsafe { sys::ggml_backend_reg_get_proc_address(registry, name.as_ptr()) };
-    NonNull::new(function).ok_or_else(|| {
-        let name = name.to_string_lossy();
-        LlmError::Backend(format!("the RPC back end has no function {name}"))
-    })
-}
-
-/// Connects to a worker at an address, and returns the indexes of its devices in ggml's list. ggml
-/// aborts where the worker does not answer, now or later.
-pub(super) fn add_rpc_server(endpoint: &CStr) -> Result<Vec<usize>, LlmError> {
-    type AddServer = unsafe extern "C" fn(*const c_char) -> sys::ggml_backend_reg_t;
-
-    let function = rpc_function(c"ggml_backend_rpc_add_server")?;
-    // SAFETY: ggml-rpc.h declares the function so.
-    let add = unsafe { std::mem::transmute::<*mut c_void, AddServer>(function.as_ptr()) };
-    // SAFETY: the address ends with a zero and is copied; null for a worker without devices.
-    let registry = unsafe { add(endpoint.as_ptr()) };
-    if registry.is_null() {
-        return Ok(Vec::new());
-    }
-    // SAFETY: a count.
-    let before = unsafe { sys::ggml_backend_dev_count() };
-    // SAFETY: the registry is live for as long as the process.
-    unsafe { sys::ggml_backend_register(registry) };
-    // SAFETY: a count.
-    let after = unsafe { sys::ggml_backend_dev_count() };
-    Ok((before..after).collect())
-}
-
-/// Serves devices, by their indexes in ggml's list, at an address. Returns only when the server
-/// cannot listen any more.
-pub(super) fn serve_rpc(endpoint: &CStr, threads: u32, devices: &[usize]) -> Result<(), LlmError> {
-    type StartServer = unsafe extern "C" fn(
-        *const c_char,
-        *const c_char,
-        usize,
-        usize,
-        *mut sys::ggml_backend_dev_t,
-    );
-
-    let function = rpc_function(c"ggml_backend_rpc_start_server")?;
-    // SAFETY: ggml-rpc.h declares the function so.
-    let start = unsafe { std::mem::transmute::<*mut c_void, StartServer>(function.as_ptr()) };
-    let mut devices: Vec<sys::ggml_backend_dev_t> = devices
-        .iter()
-        // SAFETY: the index is one of the list, which never shrinks.
-        .map(|index| unsafe { sys::ggml_backend_dev_get(*index) })
-        .collect();
-    // SAFETY: the address ends with a zero, no cache is named, and the devices are as many as is
-    // said.
-    unsafe {
-        start(
-            endpoint.as_ptr(),
-            std::ptr::null(),
-            threads as usize,
-            devices.len(),
-            devices.as_mut_ptr(),
-        );
-    }
-    Ok(())
+    Some(context.buffers.clone())
 }
 
 /// Returns the pointer of a model: `LlamaModel` is `repr(transparent)` over it.
@@ -786,133 +704,11 @@ pub(super) fn class_label(model: &LlamaModel, class: u32) -> Option<String> {
     }
 }
 
-/// The end of a crash: what is written, where the terminal was left raw, and how it was before.
-#[cfg(unix)]
-struct Crash {
-    /// The sentence for users, replaced as models are loaded. What was replaced is never freed: the
-    /// handler may be reading it.
-    message: AtomicPtr<String>,
-    /// The terminal as the process found it; null without one.
-    terminal: AtomicPtr<nix::libc::termios>,
-    is_handled: AtomicBool,
-}
-
-#[cfg(unix)]
-static CRASH: Crash = Crash {
-    message: AtomicPtr::new(std::ptr::null_mut()),
-    terminal: AtomicPtr::new(std::ptr::null_mut()),
-    is_handled: AtomicBool::new(false),
-};
-
-/// Ends mouse reports, the keyboard protocol, bracketed paste and the alternate screen, and shows
-/// the cursor: what the screen turns on.
-#[cfg(unix)]
-const RESTORED: &[u8] =
-    b"\x1b[?1006l\x1b[?1015l\x1b[?1003l\x1b[?1002l\x1b[?1000l\x1b[<1u\x1b[?2004l\x1b[?1049l\x1b[?25h";
-
-/// Makes a crash of llama.cpp restore the terminal and name the models in use, in place of ggml's
-/// backtrace by a debugger. To be called before the terminal becomes raw.
-#[cfg(unix)]
-pub fn contain_crashes() {
-    use nix::libc;
-
-    let mut terminal = std::mem::MaybeUninit::<libc::termios>::zeroed();
-    // SAFETY: the structure is plain data, and is read only where the call has filled it.
-    if unsafe { libc::tcgetattr(libc::STDIN_FILENO, terminal.as_mut_ptr()) } == 0 {
-        // SAFETY: it was filled.
-        let terminal = Box::new(unsafe { terminal.assume_init() });
-        CRASH
-            .terminal
-            .store(Box::into_raw(terminal), Ordering::Release);
-    }
-    crash_message("a library failed");
-
-    // SAFETY: the callback is a plain function without data.
-    unsafe { sys::ggml_set_abort_callback(Some(ggml_aborts)) };
-    let handler = libc::sigaction {
-        sa_sigaction: handle_crash as extern "C" fn(i32) as usize,
-        // SAFETY: an empty set is all zeros; the other fields are numbers.
-        ..unsafe { std::mem::zeroed() }
-    };
-    for signal in [
-        libc::SIGABRT,
-        libc::SIGSEGV,
-        libc::SIGBUS,
-        libc::SIGILL,
-        libc::SIGFPE,
-    ] {
-        let handler = libc::sigaction {
-            sa_flags: libc::SA_RESETHAND | libc::SA_ONSTACK,
-            ..handler
-        };
-        // SAFETY: the handler only does what a handler of signals may do.
-        unsafe { libc::sigaction(signal, &raw const handler, std::ptr::null_mut()) };
-    }
-    // a file that may not grow is an error of the call that writes
-    // SAFETY: the disposition is a constant.
-    unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) };
-}
-
 #[cfg(not(unix))]
 pub fn contain_crashes() {}
 
-/// Sets the sentence of a crash from now on.
-#[cfg(unix)]
-pub(super) fn crash_message(sentence: &str) {
-    let message = Box::new(format!("\nragscope stopped: {sentence}\n"));
-    CRASH
-        .message
-        .store(Box::into_raw(message), Ordering::Release);
-}
-
 #[cfg(not(unix))]
 pub(super) fn crash_message(_sentence: &str) {}
-
-/// The work of a thread, for the sentence of a crash, and a note that the crash leaves. Until it is
-/// dropped, on the thread that made it.
-#[cfg(unix)]
-pub struct CrashName {
-    before: *const CrashWork,
-    work: Box<CrashWork>,
-}
-
-#[cfg(unix)]
-struct CrashWork {
-    sentence: String,
-    note_file: CString,
-    note: Vec<u8>,
-}
-
-#[cfg(unix)]
-thread_local! {
-    /// The named work of this thread; null for none.
-    static WORK: Cell<*const CrashWork> = const { Cell::new(std::ptr::null()) };
-}
-
-#[cfg(unix)]
-impl CrashName {
-    /// Names the work of this thread: a crash says the sentence, and adds the note to a file.
-    pub fn new(sentence: &str, note_file: &Path, note: Vec<u8>) -> Self {
-        use std::os::unix::ffi::OsStrExt as _;
-
-        let work = Box::new(CrashWork {
-            sentence: format!("\nragscope stopped: {sentence}\n"),
-            // a path with a zero cannot be opened, and has no note
-            note_file: CString::new(note_file.as_os_str().as_bytes()).unwrap_or_default(),
-            note,
-        });
-        let before = WORK.replace(&raw const *work);
-        Self { before, work }
-    }
-}
-
-#[cfg(unix)]
-impl Drop for CrashName {
-    fn drop(&mut self) {
-        debug_assert_eq!(WORK.get(), &raw const *self.work);
-        WORK.set(self.before);
-    }
-}
 
 /// Does nothing: there are no signals.
 #[cfg(not(unix))]
@@ -923,60 +719,6 @@ impl CrashName {
     pub fn new(_sentence: &str, _note_file: &Path, _note: Vec<u8>) -> Self {
         Self
     }
-}
-
-/// Receives the message of a failed assertion of ggml, just before it aborts.
-#[cfg(unix)]
-unsafe extern "C" fn ggml_aborts(message: *const c_char) {
-    if !message.is_null() {
-        // SAFETY: ggml passes a string that ends with a zero.
-        let message = unsafe { CStr::from_ptr(message) };
-        let message = format!("{}\n", message.to_string_lossy());
-        super::log::write(Level::Error, &message);
-    }
-}
-
-/// Restores the terminal, writes the sentence, and lets the signal end the process.
-#[cfg(unix)]
-extern "C" fn handle_crash(signal: i32) {
-    use nix::libc;
-
-    // a crash inside of the handler must not begin again
-    if CRASH.is_handled.swap(true, Ordering::SeqCst) {
-        return;
-    }
-    let write = |file: i32, bytes: &[u8]| {
-        // SAFETY: the bytes are valid for the length; a failure cannot be helped here.
-        let _ = unsafe { libc::write(file, bytes.as_ptr().cast(), bytes.len()) };
-    };
-
-    let terminal = CRASH.terminal.load(Ordering::Acquire);
-    if !terminal.is_null() {
-        let mut now = std::mem::MaybeUninit::<libc::termios>::zeroed();
-        // SAFETY: both structures are valid, and `now` is read only where it was filled.
-        unsafe {
-            let is_filled = libc::tcgetattr(libc::STDIN_FILENO, now.as_mut_ptr()) == 0;
-            if is_filled && now.assume_init().c_lflag != (*terminal).c_lflag {
-                write(libc::STDOUT_FILENO, RESTORED);
-                libc::tcsetattr(libc::STDIN_FILENO, libc::TCSANOW, terminal);
-            }
-        }
-    }
-
-    // SAFETY: the work is that of this thread, and is there while its name is.
-    if let Some(work) = unsafe { WORK.get().as_ref() } {
-        write(libc::STDERR_FILENO, work.sentence.as_bytes());
-        // without O_NONBLOCK, opening a pipe in its place would wait for a reader
-        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND | libc::O_NONBLOCK;
-        // SAFETY: the path ends with a zero.
-        let file = unsafe { libc::open(work.note_file.as_ptr(), flags, 0o600) };
-        write(file, &work.note);
-    // SAFETY: a message is never freed.
-    } else if let Some(message) = unsafe { CRASH.message.load(Ordering::Acquire).as_ref() } {
-        write(libc::STDERR_FILENO, message.as_bytes());
-    }
-    // SAFETY: the handler was reset when it was called, so this ends the process.
-    unsafe { libc::raise(signal) };
 }
 
 /// Redirects the logs of llama.cpp and ggml to [`super::log`]; a call may pass a part of a line.
@@ -1027,43 +769,6 @@ pub(super) fn chat_templates() -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// Names the file of the note to the process that is to crash.
-    #[cfg(unix)]
-    const NOTE_FILE: &str = "RAGSCOPE_TEST_CRASH_NOTE";
-
-    #[cfg(unix)]
-    #[test]
-    fn a_crash_names_the_work_of_its_thread() {
-        if let Some(note_file) = std::env::var_os(NOTE_FILE) {
-            let _outer = CrashName::new("outer", Path::new(&note_file), b"a.md\0".to_vec());
-            drop(CrashName::new("inner", Path::new(""), Vec::new()));
-            contain_crashes();
-            crash_message("something else");
-            let other = std::thread::spawn(|| drop(CrashName::new("other", Path::new(""), vec![])));
-            other.join().expect("another thread");
-            std::process::abort();
-        }
-
-        let folder = tempfile::tempdir().expect("a folder");
-        let note_file = folder.path().join("crashes");
-        for notes in ["a.md\0", "a.md\0a.md\0"] {
-            let crashed =
-                std::process::Command::new(std::env::current_exe().expect("this program"))
-                    .args([
-                        "--exact",
-                        "llm::ffi::tests::a_crash_names_the_work_of_its_thread",
-                    ])
-                    .arg("--nocapture")
-                    .env(NOTE_FILE, &note_file)
-                    .output()
-                    .expect("started");
-            let said = String::from_utf8_lossy(&crashed.stderr).into_owned();
-            assert!(said.contains("ragscope stopped: outer\n"), "{said}");
-            let found = std::fs::read_to_string(&note_file).expect("a note");
-            assert_eq!(found, notes);
-        }
-    }
 
     #[test]
     fn a_batch_is_all_tokens_or_all_vectors_of_the_right_width() {
