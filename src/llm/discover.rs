@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 use super::gguf::Metadata;
 use super::{memory, model_file};
 use crate::config::{KvCacheType, Paths, assets_folder, nearest};
@@ -99,11 +99,11 @@ fn discover_in(search: &SearchPaths) -> Vec<FoundModel> {
 /// # Errors
 /// [`LlmError::Missing`] for a path that does not exist, [`LlmError::Unusable`] for a folder,
 /// [`LlmError::Unknown`] with the nearest known name otherwise.
-pub fn resolve(name: &str, paths: &Paths) -> Result<PathBuf, LlmError> {
+pub fn resolve(name: &str, paths: &Paths) -> Result<PathBuf> {
     resolve_in(name, &SearchPaths::from_environment(paths))
 }
 
-fn resolve_in(name: &str, search: &SearchPaths) -> Result<PathBuf, LlmError> {
+fn resolve_in(name: &str, search: &SearchPaths) -> Result<PathBuf> {
     let path = search.expand(name);
     // a bare name is never a file of the working directory, where a downloaded folder could plant
     // one
@@ -258,17 +258,20 @@ impl CacheFolders {
     }
 }
 
-/// A file that may be a model, before it is opened.
-struct ModelFile {
-    name: String,
-    file: PathBuf,
-    source: ModelSource,
-}
-
-impl ModelFile {
-    fn from_file(file: PathBuf, source: ModelSource) -> Option<Self> {
-        let name = file.file_name()?.to_str()?.to_owned();
-        Some(Self { name, file, source })
+impl FoundModel {
+    /// Creates a file that may be a model, before it is opened.
+    fn new(name: String, file: PathBuf, source: ModelSource) -> Self {
+        Self {
+            name,
+            file,
+            source,
+            bytes: 0,
+            role: None,
+            architecture: String::new(),
+            parameters: 0,
+            need: None,
+            problem: None,
+        }
     }
 
     fn is_named(&self, name: &str) -> bool {
@@ -285,30 +288,18 @@ impl ModelFile {
     }
 
     /// Reads the metadata. `None` for a piece of a split model that an earlier piece stands for.
-    fn describe(self) -> Option<FoundModel> {
+    fn describe(mut self) -> Option<Self> {
         if model_file::is_later_piece(&self.file) {
             return None;
         }
-        let mut model = FoundModel {
-            bytes: bytes(&self.file),
-            name: self.name,
-            file: self.file,
-            source: self.source,
-            role: None,
-            architecture: String::new(),
-            parameters: 0,
-            need: None,
-            problem: None,
-        };
-        let described = model.read_metadata();
-        model.problem = described.err().map(|error| error.to_problem());
-        Some(model)
+        self.bytes = bytes(&self.file);
+        let described = self.read_metadata();
+        self.problem = described.err().map(|error| error.to_problem());
+        Some(self)
     }
-}
 
-impl FoundModel {
     /// Reads what the metadata says of the model, as far as the file can be used.
-    fn read_metadata(&mut self) -> Result<(), LlmError> {
+    fn read_metadata(&mut self) -> Result<()> {
         if is_unfinished(&self.file) {
             return Err(LlmError::unusable(
                 &self.file,
@@ -354,7 +345,7 @@ fn is_unfinished(file: &Path) -> bool {
 }
 
 /// Lists the candidates of all sources, in the order in which names are resolved.
-fn candidates(search: &SearchPaths) -> Vec<ModelFile> {
+fn candidates(search: &SearchPaths) -> Vec<FoundModel> {
     let others = &search.others;
     let mut found = gguf_files(&search.assets.join("models"), ModelSource::Bundled);
     found.extend(gguf_files(&search.models, ModelSource::User));
@@ -376,7 +367,7 @@ fn candidates(search: &SearchPaths) -> Vec<ModelFile> {
     found
 }
 
-fn gguf_files(folder: &Path, source: ModelSource) -> Vec<ModelFile> {
+fn gguf_files(folder: &Path, source: ModelSource) -> Vec<FoundModel> {
     let is_gguf = |file: &PathBuf| {
         file.extension()
             .is_some_and(|extension| extension.eq_ignore_ascii_case("gguf"))
@@ -384,13 +375,16 @@ fn gguf_files(folder: &Path, source: ModelSource) -> Vec<ModelFile> {
     files_below(folder)
         .into_iter()
         .filter(|file| is_gguf(file) || is_unfinished(file))
-        .filter_map(|file| ModelFile::from_file(file, source))
+        .filter_map(|file| {
+            let name = file.file_name()?.to_str()?.to_owned();
+            Some(FoundModel::new(name, file, source))
+        })
         .collect()
 }
 
 /// Lists the models of an Ollama store. A model has a manifest,
 /// `manifests/<registry>/<owner>/<model>/<tag>`, which names the blob with the weights.
-fn ollama_models(store: &Path) -> Vec<ModelFile> {
+fn ollama_models(store: &Path) -> Vec<FoundModel> {
     let manifests = store.join("manifests");
 
     files_below(&manifests)
@@ -398,11 +392,8 @@ fn ollama_models(store: &Path) -> Vec<ModelFile> {
         .filter_map(|manifest| {
             let name = ollama_name(manifest.strip_prefix(&manifests).ok()?)?;
             let blob = ollama_blob(&manifest)?;
-            Some(ModelFile {
-                name,
-                file: store.join("blobs").join(blob),
-                source: ModelSource::Ollama,
-            })
+            let file = store.join("blobs").join(blob);
+            Some(FoundModel::new(name, file, ModelSource::Ollama))
         })
         .collect()
 }

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use llama_cpp_2::token::LlamaToken;
 
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 use super::ffi::Pooling;
 use super::load::LoadRequest;
 use super::pool::{Pool, Required};
@@ -39,7 +39,7 @@ pub fn load_embedder(
     settings: &EmbedderSettings,
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
-) -> Result<LlamaEmbedder, LlmError> {
+) -> Result<LlamaEmbedder> {
     let request = LoadRequest {
         runtime,
         file,
@@ -63,12 +63,12 @@ pub fn load_embedder(
 }
 
 impl Embedder for LlamaEmbedder {
-    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let prefix = self.card.prefixes.document.clone();
         self.vectors(&prefix, texts)
     }
 
-    fn embed_queries(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn embed_queries(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let prefix = self.card.prefixes.query.clone();
         self.vectors(&prefix, texts)
     }
@@ -79,7 +79,7 @@ impl Embedder for LlamaEmbedder {
 }
 
 impl LlamaEmbedder {
-    fn vectors(&mut self, prefix: &str, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn vectors(&mut self, prefix: &str, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let tokens: Vec<Vec<i32>> = texts
             .iter()
             .map(|text| self.tokens(&format!("{prefix}{text}")))
@@ -116,7 +116,7 @@ impl LlamaEmbedder {
 }
 
 /// Scales a vector to length 1.
-pub(super) fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>, LlmError> {
+pub(super) fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>> {
     let squares = vector.iter().map(|x| f64::from(*x) * f64::from(*x));
     let length = squares.sum::<f64>().sqrt();
     if !length.is_finite() || length == 0.0 {

@@ -7,6 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::event::{Advice, Problem, StopError};
 
+/// The result of what a model does.
+pub type Result<T, E = LlmError> = std::result::Result<T, E>;
+
 /// A failure of a model.
 #[derive(Debug, thiserror::Error, Serialize, Deserialize)]
 pub enum LlmError {

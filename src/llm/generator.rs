@@ -7,8 +7,8 @@ use std::time::Instant;
 use llama_cpp_2::model::LlamaModel;
 
 use super::cells::{Cells, Sharing};
-use super::error::LlmError;
-use super::ffi::{Attention, Batch, CONTEXT_STEP, Context, ContextParams, Purpose};
+use super::error::{LlmError, Result};
+use super::ffi::{Batch, CONTEXT_STEP, Context, ContextParams, Purpose};
 use super::gguf::Metadata;
 use super::load::{self, LoadOptions, LoadRequest, Loaded, Placement, load_with_context};
 use super::role::{Generator, LoadedGenerator, Tap as _};
@@ -79,7 +79,7 @@ pub fn load_generator(
     settings: &GeneratorSettings,
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
-) -> Result<LlamaGenerator, LlmError> {
+) -> Result<LlamaGenerator> {
     model_file::check_writes(file, model_file::role(&Metadata::read(file)?))?;
     load_linker(runtime, file, settings, stop, progress)
 }
@@ -95,7 +95,7 @@ pub fn load_linker(
     settings: &GeneratorSettings,
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
-) -> Result<LlamaGenerator, LlmError> {
+) -> Result<LlamaGenerator> {
     let mut request = LoadRequest {
         runtime,
         file,
@@ -177,11 +177,7 @@ fn options<'s>(metadata: &Metadata, settings: &'s GeneratorSettings) -> LoadOpti
             sequences: SEQUENCES,
             threads: settings.threads,
             offload: true,
-            attention: match settings.flash_attention {
-                FlashAttention::On => Attention::Flash,
-                FlashAttention::Off => Attention::Unfused,
-                FlashAttention::Auto => Attention::Auto,
-            },
+            flash_attention: settings.flash_attention,
             cache_type: settings.kv_cache_type,
         },
         can_shorten: settings.context_tokens == 0,
@@ -212,7 +208,7 @@ fn context(
     settings: &GeneratorSettings,
     planned: ContextParams,
     stop: &StopFlag,
-) -> Result<(Context, ContextParams), LlmError> {
+) -> Result<(Context, ContextParams)> {
     let sequences = if has_states(loaded) {
         STATE_SEQUENCES
     } else {
@@ -222,7 +218,7 @@ fn context(
         context_tokens: context_tokens(loaded, settings),
         sequences,
         offload: loaded.card.gpu_layers > 0,
-        attention: attention(loaded, settings),
+        flash_attention: flash_attention(loaded, settings),
         ..planned
     };
 
@@ -250,17 +246,14 @@ fn context(
 /// On the CPU, ggml's half-precision kernels of flash attention process [`FLASH_STEP`] numbers per
 /// step and narrower heads one by one: branches side by side are then about three times as fast
 /// with flash attention off.
-fn attention(loaded: &Loaded, settings: &GeneratorSettings) -> Attention {
-    let has_workers = !settings.rpc.is_empty();
+fn flash_attention(loaded: &Loaded, settings: &GeneratorSettings) -> FlashAttention {
+    // a worker may have nothing but a CPU
+    let has_cpu = loaded.card.gpu_layers == 0 || !settings.rpc.is_empty();
     let is_narrow = load::head_width(&loaded.metadata) < FLASH_STEP;
-    match settings.flash_attention {
-        FlashAttention::On => Attention::Flash,
-        FlashAttention::Off => Attention::Unfused,
-        // a worker may have nothing but a CPU
-        FlashAttention::Auto if is_narrow && (loaded.card.gpu_layers == 0 || has_workers) => {
-            Attention::Unfused
-        }
-        FlashAttention::Auto => Attention::Auto,
+    if settings.flash_attention == FlashAttention::Auto && is_narrow && has_cpu {
+        FlashAttention::Off
+    } else {
+        settings.flash_attention
     }
 }
 
@@ -307,7 +300,7 @@ impl Generator for LlamaGenerator {
         prompts: &[Prompt],
         decoding: &Decoding,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
-    ) -> Result<Vec<Completion>, LlmError> {
+    ) -> Result<Vec<Completion>> {
         let tapped = self.complete_tapped(prompts, decoding, &Taps::default(), observe)?;
         Ok(tapped.into_iter().map(|one| one.completion).collect())
     }
@@ -316,7 +309,7 @@ impl Generator for LlamaGenerator {
         &self.card
     }
 
-    fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError> {
+    fn render(&self, prompt: &Prompt) -> Result<Rendered> {
         let opening = self.template.thoughts.opening(prompt);
         self.template.render(&self.model, prompt, opening)
     }
@@ -375,7 +368,7 @@ impl LlamaGenerator {
 
     /// Returns the tokens of a prompt, and the file for its state as this model on this machine
     /// evaluates it.
-    fn kept_prompt(&self, prompt: &Prompt, folder: &Path) -> Result<(Vec<i32>, PathBuf), LlmError> {
+    fn kept_prompt(&self, prompt: &Prompt, folder: &Path) -> Result<(Vec<i32>, PathBuf)> {
         let tokens = self.render(prompt)?.tokens;
         // the rotation of keys depends on the size of the context in some models
         let cells = self.answering_evaluator().cells.total();
@@ -384,7 +377,7 @@ impl LlamaGenerator {
             self.card.fingerprint,
             self.card.device,
             self.params.cache_type,
-            self.params.attention,
+            self.params.flash_attention,
             self.has_room_for_attention,
             ffi::system_info(),
         );
@@ -392,11 +385,7 @@ impl LlamaGenerator {
         Ok((tokens, folder.join(name)))
     }
 
-    pub(super) fn jobs(
-        &self,
-        prompts: &[Prompt],
-        decoding: &Decoding,
-    ) -> Result<Vec<Job>, LlmError> {
+    pub(super) fn jobs(&self, prompts: &[Prompt], decoding: &Decoding) -> Result<Vec<Job>> {
         let mut jobs = Vec::with_capacity(prompts.len());
 
         for prompt in prompts {
@@ -416,7 +405,7 @@ impl LlamaGenerator {
 
     /// Learns how the model begins a reply. This also reads the weights from the file before the
     /// first question.
-    fn learn_reply_start(&mut self) -> Result<(), LlmError> {
+    fn learn_reply_start(&mut self) -> Result<()> {
         self.reply_start = reply_start::learn(self)?;
         self.clear_cache();
         self.usage = CallUsage::default();
@@ -424,13 +413,13 @@ impl LlamaGenerator {
     }
 
     /// Returns the tokens of a prompt that ends at the first word of the answer.
-    pub(super) fn answer_prompt(&self, prompt: &Prompt) -> Result<Vec<i32>, LlmError> {
+    pub(super) fn answer_prompt(&self, prompt: &Prompt) -> Result<Vec<i32>> {
         let rendered = self.template.render(&self.model, prompt, Opening::Answer)?;
         Ok(rendered.tokens)
     }
 
     /// Checks that a prompt has a token, and that `room` more fit into the context.
-    pub(super) fn check_length(&self, prompt_tokens: usize, room: usize) -> Result<(), LlmError> {
+    pub(super) fn check_length(&self, prompt_tokens: usize, room: usize) -> Result<()> {
         if prompt_tokens == 0 {
             return Err(LlmError::Backend("the prompt is empty".to_owned()));
         }

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{BufReader, ErrorKind, Read};
 use std::path::Path;
 
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 
 const MAGIC: &[u8; 4] = b"GGUF";
 /// The versions that llama.cpp reads. Version 1 had 32-bit lengths and was in use for weeks only.
@@ -101,7 +101,7 @@ impl Metadata {
     /// # Errors
     /// [`LlmError::Missing`] when there is no such file, [`LlmError::Unusable`] with the reason
     /// otherwise.
-    pub fn read(file: &Path) -> Result<Self, LlmError> {
+    pub fn read(file: &Path) -> Result<Self> {
         let unusable = |reason: String| LlmError::unusable(file, reason);
         let opened = File::open(file).map_err(|error| match error.kind() {
             ErrorKind::NotFound => LlmError::Missing {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use llama_cpp_2::token::LlamaToken;
 
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 use super::ffi::{Pooling, class_label};
 use super::gguf::Metadata;
 use super::load::LoadRequest;
@@ -42,7 +42,7 @@ const TEMPLATE_KEY: &str = "tokenizer.chat_template.rerank";
 pub(super) fn load_classifying_reranker(
     request: LoadRequest,
     settings: &EmbedderSettings,
-) -> Result<LlamaClassifier, LlmError> {
+) -> Result<LlamaClassifier> {
     let template = Metadata::read(request.file)?
         .text(TEMPLATE_KEY)
         .map(str::to_owned);
@@ -64,7 +64,7 @@ pub fn load_entailment_judge(
     settings: &EmbedderSettings,
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
-) -> Result<LlamaClassifier, LlmError> {
+) -> Result<LlamaClassifier> {
     let request = LoadRequest {
         runtime,
         file,
@@ -96,11 +96,7 @@ fn judgements(labels: &[Option<String>]) -> Option<[usize; 3]> {
 }
 
 impl LlamaClassifier {
-    fn load(
-        request: LoadRequest,
-        role: ModelRole,
-        settings: &EmbedderSettings,
-    ) -> Result<Self, LlmError> {
+    fn load(request: LoadRequest, role: ModelRole, settings: &EmbedderSettings) -> Result<Self> {
         let required = Required {
             role,
             pooling: Pooling::Rank,
@@ -134,7 +130,7 @@ impl LlamaClassifier {
     }
 
     /// Returns the output of the model for each pair of texts, one number per class.
-    fn classes(&mut self, pairs: &[(String, String)]) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn classes(&mut self, pairs: &[(String, String)]) -> Result<Vec<Vec<f32>>> {
         let tokens: Vec<Vec<i32>> = pairs
             .iter()
             .map(|(first, second)| self.tokens(first, second))
@@ -213,7 +209,7 @@ impl Reranker for LlamaClassifier {
         self.card()
     }
 
-    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
+    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>> {
         let pairs: Vec<(String, String)> = texts
             .iter()
             .map(|text| (question.to_owned(), (*text).to_owned()))
@@ -235,11 +231,7 @@ impl EntailmentJudge for LlamaClassifier {
         self.card()
     }
 
-    fn judge(
-        &mut self,
-        question: &str,
-        pairs: &[(&str, &str)],
-    ) -> Result<Vec<Entailment>, LlmError> {
+    fn judge(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>> {
         let Some(classes) = self.judgements else {
             return Err(LlmError::settings(
                 format!("{} does not judge entailment", self.card.file),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::error::LlmError;
+use super::error::Result;
 use super::gguf::Metadata;
 use crate::event::ModelCard;
 
@@ -18,7 +18,7 @@ const BUNDLED_EMBEDDER: &str = "all-MiniLM-L6-v2";
 ///
 /// # Errors
 /// A file that cannot be read.
-pub fn linker_misfit(file: &Path, embedder: &ModelCard) -> Result<Option<String>, LlmError> {
+pub fn linker_misfit(file: &Path, embedder: &ModelCard) -> Result<Option<String>> {
     let metadata = Metadata::read(file)?;
     let made_for = metadata.text(EMBEDDER_KEY).unwrap_or(BUNDLED_EMBEDDER);
     Ok(misfit(made_for, embedder))

@@ -8,14 +8,14 @@ use std::sync::Arc;
 
 use llama_cpp_2::model::LlamaModel;
 
-use super::error::LlmError;
-use super::ffi::{Attention, CONTEXT_STEP, Context, ContextParams, ModelParams, ModelPart};
+use super::error::{LlmError, Result};
+use super::ffi::{CONTEXT_STEP, Context, ContextParams, ModelParams, ModelPart};
 use super::fit::{self, Need, Shape};
 use super::gguf::Metadata;
 use super::log::Buffer;
 use super::runtime::{Device, Runtime, available_memory_bytes, note_model};
 use super::{bundled, ffi, log, model_file, rpc};
-use crate::config::{EmbedderSettings, GeneratorSettings, KvCacheType, OrAuto};
+use crate::config::{EmbedderSettings, FlashAttention, GeneratorSettings, KvCacheType, OrAuto};
 use crate::event::{Flow, ModelCard, ModelRole, StopError, StopFlag};
 
 /// Bytes at the start of a file that its fingerprint covers: all metadata.
@@ -123,8 +123,8 @@ struct LoadPlan {
 pub(super) fn load_with_context(
     request: &mut LoadRequest,
     options: LoadOptions,
-    create: impl Fn(&Loaded) -> Result<(Context, ContextParams), LlmError>,
-) -> Result<(Loaded, Context, ContextParams), LlmError> {
+    create: impl Fn(&Loaded) -> Result<(Context, ContextParams)>,
+) -> Result<(Loaded, Context, ContextParams)> {
     let mut max_layers = u32::MAX;
     loop {
         let mut loaded = load(request, options, max_layers)?;
@@ -143,11 +143,7 @@ pub(super) fn load_with_context(
 
 /// Loads a model with at most `max_layers` layers on a device. Where memory cannot be allocated
 /// although it was free, half the layers are tried, as long as the settings leave the number open.
-fn load(
-    request: &mut LoadRequest,
-    options: LoadOptions,
-    max_layers: u32,
-) -> Result<Loaded, LlmError> {
+fn load(request: &mut LoadRequest, options: LoadOptions, max_layers: u32) -> Result<Loaded> {
     let file = request.file;
     let metadata = Metadata::read(file)?;
     model_file::check_whole(file, &metadata)?;
@@ -183,7 +179,7 @@ fn load_planned(
     request: &mut LoadRequest,
     options: LoadOptions,
     plan: &mut LoadPlan,
-) -> Result<(LlamaModel, Vec<Buffer>), LlmError> {
+) -> Result<(LlamaModel, Vec<Buffer>)> {
     loop {
         if plan.layers == 0 {
             plan.devices.clear();
@@ -313,7 +309,7 @@ pub(super) fn refusal(file: &Path) -> LlmError {
 }
 
 /// Returns the GPUs of this machine that the setting names: none for the CPU.
-fn choose_devices(mut devices: Vec<Device>, placement: Placement) -> Result<Vec<Device>, LlmError> {
+fn choose_devices(mut devices: Vec<Device>, placement: Placement) -> Result<Vec<Device>> {
     devices.retain(|device| !device.is_remote);
     if placement.device == "auto" {
         devices.retain(|device| device.is_gpu);
@@ -344,11 +340,7 @@ fn choose_devices(mut devices: Vec<Device>, placement: Placement) -> Result<Vec<
 }
 
 /// Decides how many layers are on which devices, and how long the context can be beside them.
-fn plan(
-    request: &LoadRequest,
-    options: LoadOptions,
-    metadata: &Metadata,
-) -> Result<LoadPlan, LlmError> {
+fn plan(request: &LoadRequest, options: LoadOptions, metadata: &Metadata) -> Result<LoadPlan> {
     let placement = options.placement;
     let mut devices = rpc::connect(request.runtime, placement.workers)?;
     devices.extend(choose_devices(request.runtime.devices(), placement)?);
@@ -480,7 +472,7 @@ fn estimate(metadata: &Metadata, context: ContextParams, context_tokens: u32) ->
             .map_or(0, |tokens| tokens.len() as u64),
         width: model_width(metadata),
         heads: heads(metadata),
-        is_unfused: context.attention == Attention::Unfused,
+        is_unfused: context.flash_attention == FlashAttention::Off,
     };
 
     fit::compute_bytes(
@@ -505,7 +497,7 @@ fn card(
     metadata: &Metadata,
     file: &Path,
     role: ModelRole,
-) -> Result<ModelCard, LlmError> {
+) -> Result<ModelCard> {
     let file_name = file.file_name().unwrap_or_default();
     let file_name = file_name.to_string_lossy().into_owned();
     let is_bundled = bundled::is_listed(&file_name);

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::error::LlmError;
+use super::error::Result;
 use super::gguf::Metadata;
 use super::load::cell_bytes;
 use super::rpc::RpcWorker;
@@ -79,7 +79,7 @@ pub fn shortage(
     runtime: &Runtime,
     file: &Path,
     settings: &GeneratorSettings,
-) -> Result<Option<(MemoryNeed, u64)>, LlmError> {
+) -> Result<Option<(MemoryNeed, u64)>> {
     let metadata = Metadata::read(file)?;
     let need = need(
         &metadata,

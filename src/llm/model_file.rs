@@ -3,7 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 use super::gguf::Metadata;
 use crate::event::ModelRole;
 
@@ -49,7 +49,7 @@ pub(super) fn role(metadata: &Metadata) -> ModelRole {
 ///
 /// # Errors
 /// [`LlmError::Unusable`] with the purpose of the model otherwise.
-pub(super) fn check_writes(file: &Path, role: ModelRole) -> Result<(), LlmError> {
+pub(super) fn check_writes(file: &Path, role: ModelRole) -> Result<()> {
     let purpose = match role {
         ModelRole::Generator => return Ok(()),
         ModelRole::Linker => "it reads the vectors of sentences for links",
@@ -66,7 +66,7 @@ pub(super) fn check_writes(file: &Path, role: ModelRole) -> Result<(), LlmError>
 /// # Errors
 /// [`LlmError::Unusable`] for a projector and other parts of a model, for a piece of a split model
 /// other than the first, and where a piece is missing or damaged.
-pub(super) fn check_whole(file: &Path, metadata: &Metadata) -> Result<(), LlmError> {
+pub(super) fn check_whole(file: &Path, metadata: &Metadata) -> Result<()> {
     let unusable = |reason: String| Err(LlmError::unusable(file, reason));
     if let Some(part) = part(metadata) {
         return unusable(format!("it is {part}"));

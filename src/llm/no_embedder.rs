@@ -1,6 +1,6 @@
 //! Stands in for the embedder where nothing compares vectors.
 
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 use super::role::Embedder;
 use crate::event::{ModelCard, ModelRole};
 
@@ -23,7 +23,7 @@ impl NoEmbedder {
 }
 
 impl Embedder for NoEmbedder {
-    fn embed(&mut self, _texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn embed(&mut self, _texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         Err(LlmError::settings(
             "this needs vectors, and retriever.kind = \"bm25\" computes none",
             "set retriever.kind to hybrid, or turn off what compares meanings",

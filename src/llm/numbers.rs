@@ -1,6 +1,6 @@
 //! Arithmetic over a row of logits: normaliser and entropy of its distribution, and sampling.
 
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 
 /// Numbers of a SIMD register that the loops below are unrolled for.
 const LANES: usize = 16;
@@ -38,7 +38,7 @@ pub(super) struct Distribution {
 ///
 /// # Errors
 /// When the row has a NaN or no finite number: a damaged model, or a backend that miscomputes.
-pub(super) fn distribution(logits: &[f32]) -> Result<Distribution, LlmError> {
+pub(super) fn distribution(logits: &[f32]) -> Result<Distribution> {
     let largest = largest(logits);
     let mut sum = 0.0_f64;
     let mut weighted = 0.0_f64;

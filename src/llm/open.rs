@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::error::LlmError;
+use super::error::Result;
 use super::generator::load_generator;
 use super::isolated::IsolatedGenerator;
 use super::role::LoadedGenerator;
@@ -21,7 +21,7 @@ pub fn open_generator(
     settings: &GeneratorSettings,
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
-) -> Result<Box<dyn LoadedGenerator>, LlmError> {
+) -> Result<Box<dyn LoadedGenerator>> {
     if settings.rpc.is_empty() {
         let generator = load_generator(runtime, file, settings, stop, progress)?;
         Ok(Box::new(generator))

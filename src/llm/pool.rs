@@ -1,11 +1,11 @@
 //! Evaluates texts to pooled rows, with many texts in one batch.
 
 use super::cells::{Memory, count_fitting};
-use super::error::LlmError;
-use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Pooling, Purpose};
+use super::error::{LlmError, Result};
+use super::ffi::{Batch, Context, ContextParams, Decoded, Pooling, Purpose};
 use super::gguf::Metadata;
 use super::load::{LoadOptions, LoadRequest, Loaded, Placement, load_with_context};
-use crate::config::{EmbedderSettings, KvCacheType};
+use crate::config::{EmbedderSettings, FlashAttention, KvCacheType};
 use crate::event::{ModelCard, ModelRole, StopError, saturating_u32};
 
 /// Maximum texts of one batch on a GPU.
@@ -46,7 +46,7 @@ impl Pool {
         mut request: LoadRequest,
         required: Required,
         settings: &EmbedderSettings,
-    ) -> Result<(Self, ModelCard), LlmError> {
+    ) -> Result<(Self, ModelCard)> {
         let file = request.file;
         let metadata = Metadata::read(file)?;
         let trained = metadata.trained_context_tokens().unwrap_or(0);
@@ -67,7 +67,7 @@ impl Pool {
                 sequences: saturating_u32(GPU_SEQUENCES),
                 threads: settings.threads,
                 offload: true,
-                attention: Attention::Auto,
+                flash_attention: FlashAttention::Auto,
                 cache_type: KvCacheType::F16,
             },
             can_shorten: false,
@@ -98,7 +98,7 @@ impl Pool {
 
     /// Returns one row of `width` numbers per text, in order. Each text has between 1 and
     /// `max_tokens` tokens.
-    pub fn rows(&mut self, texts: &[Vec<i32>], width: usize) -> Result<Vec<Vec<f32>>, LlmError> {
+    pub fn rows(&mut self, texts: &[Vec<i32>], width: usize) -> Result<Vec<Vec<f32>>> {
         // Texts of similar length share a batch, the longest first.
         let mut order: Vec<usize> = (0..texts.len()).collect();
         order.sort_by_key(|text| std::cmp::Reverse(texts[*text].len()));
@@ -118,7 +118,7 @@ impl Pool {
         Ok(rows)
     }
 
-    fn evaluate(&mut self, now: &[usize], texts: &[Vec<i32>]) -> Result<(), LlmError> {
+    fn evaluate(&mut self, now: &[usize], texts: &[Vec<i32>]) -> Result<()> {
         self.context.stop_flag().flow().check()?;
 
         self.batch.clear();

@@ -1,6 +1,6 @@
 //! The first characters of a model's reply.
 
-use super::error::LlmError;
+use super::error::Result;
 use super::role::Generator;
 use super::values::{Decoding, End, Prompt};
 use crate::event::{Flow, StopError};
@@ -9,8 +9,8 @@ use crate::event::{Flow, StopError};
 /// asking it for one token.
 ///
 /// # Errors
-/// As [`Generator::complete`]; [`LlmError::Stopped`].
-pub(super) fn learn(generator: &mut impl Generator) -> Result<&'static str, LlmError> {
+/// As [`Generator::complete`]; [`super::LlmError::Stopped`].
+pub(super) fn learn(generator: &mut impl Generator) -> Result<&'static str> {
     let prompt = Prompt::user("Answer with one word: is water wet, yes or no?");
     let decoding = Decoding::greedy(1, 0);
     let replies = generator.complete(&[prompt], &decoding, &mut |_, _| Flow::Continue)?;

@@ -3,7 +3,7 @@
 
 use std::path::Path;
 
-use super::error::LlmError;
+use super::error::Result;
 use super::generator::{LlamaGenerator, load_generator};
 use super::judge::load_classifying_reranker;
 use super::load::LoadRequest;
@@ -67,7 +67,7 @@ pub fn load_reranker(
     settings: &RerankerLoad,
     stop: &StopFlag,
     progress: &mut dyn FnMut(f32) -> Flow,
-) -> Result<Box<dyn Reranker + Send>, LlmError> {
+) -> Result<Box<dyn Reranker + Send>> {
     let metadata = gguf::Metadata::read(file)?;
     if model_file::role(&metadata) == ModelRole::Generator {
         let generator = load_generator(runtime, file, &settings.generator, stop, progress)?;
@@ -119,7 +119,7 @@ impl Reranker for GenerativeReranker {
         &self.card
     }
 
-    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
+    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>> {
         let prompts: Vec<Prompt> = texts
             .iter()
             .map(|text| Prompt {

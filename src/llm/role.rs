@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::error::LlmError;
+use super::error::Result;
 use super::values::{
     Completion, Decoding, Entailment, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token,
 };
@@ -17,14 +17,14 @@ pub trait Generator {
     /// [`End::Stopped`].
     ///
     /// # Errors
-    /// [`LlmError::PromptTooLong`], before anything is evaluated, if a prompt leaves no room for
-    /// one token; failures of llama.cpp.
+    /// [`super::LlmError::PromptTooLong`], before anything is evaluated, if a prompt leaves no room
+    /// for one token; failures of llama.cpp.
     fn complete(
         &mut self,
         prompts: &[Prompt],
         decoding: &Decoding,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
-    ) -> Result<Vec<Completion>, LlmError>;
+    ) -> Result<Vec<Completion>>;
 
     /// Describes the model.
     fn card(&self) -> &ModelCard;
@@ -33,7 +33,7 @@ pub trait Generator {
     ///
     /// # Errors
     /// When the chat template cannot be applied.
-    fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError>;
+    fn render(&self, prompt: &Prompt) -> Result<Rendered>;
 
     /// Returns how the model begins its replies: with a space, or at once.
     fn reply_start(&self) -> &'static str;
@@ -51,20 +51,16 @@ pub trait Scorer {
     /// spellings (`labels::spellings`).
     ///
     /// # Errors
-    /// [`LlmError::BadLabel`] for a label without a token; [`LlmError::PromptTooLong`];
-    /// [`LlmError::Stopped`]; failures of llama.cpp.
-    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>, LlmError>;
+    /// [`super::LlmError::BadLabel`] for a label without a token;
+    /// [`super::LlmError::PromptTooLong`]; [`super::LlmError::Stopped`]; failures of llama.cpp.
+    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>>;
 
     /// Returns the log-probability of each token of `continuations[i]` after `prompts[i]`, nats,
     /// without the end of the turn.
     ///
     /// # Errors
     /// As [`Scorer::classify`].
-    fn score(
-        &mut self,
-        prompts: &[Prompt],
-        continuations: &[&str],
-    ) -> Result<Vec<Vec<f32>>, LlmError>;
+    fn score(&mut self, prompts: &[Prompt], continuations: &[&str]) -> Result<Vec<Vec<f32>>>;
 }
 
 /// Reads hidden states and attention of a generator. What is not asked for costs nothing.
@@ -79,7 +75,7 @@ pub trait Tap {
         decoding: &Decoding,
         taps: &Taps,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
-    ) -> Result<Vec<Tapped>, LlmError>;
+    ) -> Result<Vec<Tapped>>;
 
     /// Continues a prompt as [`Tap::complete_tapped`] does. Where the prompt takes several batches,
     /// `read` is called before each with the number of its tokens that are read.
@@ -93,7 +89,7 @@ pub trait Tap {
         taps: &Taps,
         _read: &mut dyn FnMut(usize),
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
-    ) -> Result<Vec<Tapped>, LlmError> {
+    ) -> Result<Vec<Tapped>> {
         self.complete_tapped(std::slice::from_ref(prompt), decoding, taps, observe)
     }
 
@@ -110,23 +106,19 @@ pub trait Tap {
     /// only.
     ///
     /// # Errors
-    /// [`LlmError::PromptTooLong`]; [`LlmError::Stopped`]; failures of llama.cpp.
+    /// [`super::LlmError::PromptTooLong`]; [`super::LlmError::Stopped`]; failures of llama.cpp.
     fn attend(
         &mut self,
         text: &str,
         parts: &[std::ops::Range<usize>],
         layers: Layers,
-    ) -> Result<Vec<Vec<f32>>, LlmError>;
+    ) -> Result<Vec<Vec<f32>>>;
 
     /// Returns the matrix of [`Tap::attend`] for vectors in place of tokens, one position each.
     ///
     /// # Errors
-    /// As [`Tap::attend`]; [`LlmError::Settings`] when a vector is not as wide as the model.
-    fn attend_vectors(
-        &mut self,
-        vectors: &[Vec<f32>],
-        layers: Layers,
-    ) -> Result<Vec<Vec<f32>>, LlmError>;
+    /// As [`Tap::attend`]; [`super::LlmError::Settings`] when a vector is not as wide as the model.
+    fn attend_vectors(&mut self, vectors: &[Vec<f32>], layers: Layers) -> Result<Vec<Vec<f32>>>;
 }
 
 /// A generator with every capability: text, probabilities, and its hidden states and attention.
@@ -166,14 +158,14 @@ pub trait Embedder {
     /// model's context are truncated.
     ///
     /// # Errors
-    /// [`LlmError::Stopped`] if the stop flag is set; failures of llama.cpp.
-    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError>;
+    /// [`super::LlmError::Stopped`] if the stop flag is set; failures of llama.cpp.
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>>;
 
     /// Returns the vectors of queries, which some models read with another prefix than documents.
     ///
     /// # Errors
     /// As [`Embedder::embed`].
-    fn embed_queries(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn embed_queries(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         self.embed(texts)
     }
 
@@ -186,8 +178,8 @@ pub trait Reranker {
     /// Returns one score per text in 0..=1, in order; higher is more relevant.
     ///
     /// # Errors
-    /// [`LlmError::Stopped`]; failures of llama.cpp.
-    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError>;
+    /// [`super::LlmError::Stopped`]; failures of llama.cpp.
+    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>>;
 
     /// Describes the model.
     fn card(&self) -> &ModelCard;
@@ -199,12 +191,8 @@ pub trait EntailmentJudge {
     /// first.
     ///
     /// # Errors
-    /// [`LlmError::Stopped`]; failures of llama.cpp.
-    fn judge(
-        &mut self,
-        question: &str,
-        pairs: &[(&str, &str)],
-    ) -> Result<Vec<Entailment>, LlmError>;
+    /// [`super::LlmError::Stopped`]; failures of llama.cpp.
+    fn judge(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>>;
 
     /// Describes the model.
     fn card(&self) -> &ModelCard;

@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::net::{SocketAddr, SocketAddrV4, TcpListener, TcpStream, ToSocketAddrs};
 use std::time::Duration;
 
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 use super::ffi;
 use super::runtime::{Device, Runtime};
 use super::threads::Threads;
@@ -54,7 +54,7 @@ impl RpcWorker {
     /// # Errors
     /// [`LlmError::Settings`] for an address that is none; [`LlmError::Worker`] for a worker that
     /// cannot be reached, does not answer, or speaks another version.
-    pub fn ask(endpoint: &str) -> Result<Self, LlmError> {
+    pub fn ask(endpoint: &str) -> Result<Self> {
         let address = address(endpoint)?;
         let failed = |reason: String| LlmError::Worker {
             endpoint: endpoint.to_owned(),
@@ -93,7 +93,7 @@ impl RpcWorker {
 ///
 /// # Errors
 /// [`LlmError::Settings`] for another form; [`LlmError::Worker`] for a host that has no address.
-pub fn address(endpoint: &str) -> Result<SocketAddrV4, LlmError> {
+pub fn address(endpoint: &str) -> Result<SocketAddrV4> {
     let port = endpoint
         .rsplit_once(':')
         .filter(|(host, _)| !host.is_empty() && !host.contains(':'))
@@ -173,7 +173,7 @@ fn exchange<const N: usize>(
 
 /// Connects llama.cpp to workers and returns their devices, those of the first worker first.
 /// llama.cpp ends the process where one of them fails from here on.
-pub(super) fn connect(runtime: &Runtime, endpoints: &[String]) -> Result<Vec<Device>, LlmError> {
+pub(super) fn connect(runtime: &Runtime, endpoints: &[String]) -> Result<Vec<Device>> {
     let mut indexes = Vec::new();
 
     for endpoint in endpoints {
@@ -202,7 +202,7 @@ pub(super) fn connect(runtime: &Runtime, endpoints: &[String]) -> Result<Vec<Dev
 ///
 /// # Errors
 /// [`LlmError::Settings`] for a name that no device has.
-pub fn served_devices(runtime: &Runtime, name: &str) -> Result<Vec<Device>, LlmError> {
+pub fn served_devices(runtime: &Runtime, name: &str) -> Result<Vec<Device>> {
     let devices = runtime.devices();
     let known: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
     let has_gpu = devices.iter().any(|device| device.is_gpu);
@@ -231,11 +231,7 @@ pub fn served_devices(runtime: &Runtime, name: &str) -> Result<Vec<Device>, LlmE
 ///
 /// # Errors
 /// An address that cannot be listened on; a build without the RPC back end.
-pub fn serve_worker(
-    devices: &[Device],
-    address: SocketAddrV4,
-    threads: u32,
-) -> Result<(), LlmError> {
+pub fn serve_worker(devices: &[Device], address: SocketAddrV4, threads: u32) -> Result<()> {
     let unusable = |reason: String| {
         LlmError::settings(
             format!("cannot listen on {address} ({reason})"),
@@ -253,7 +249,7 @@ pub fn serve_worker(
     Err(unusable("llama.cpp's server ended".to_owned()))
 }
 
-fn c_text(address: SocketAddrV4) -> Result<CString, LlmError> {
+fn c_text(address: SocketAddrV4) -> Result<CString> {
     CString::new(address.to_string()).map_err(|error| LlmError::Backend(error.to_string()))
 }
 

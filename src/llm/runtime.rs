@@ -6,7 +6,7 @@ use std::sync::{Mutex, OnceLock};
 use llama_cpp_2::llama_backend::LlamaBackend;
 use llama_cpp_2::{LlamaBackendDeviceType, list_llama_ggml_backend_devices};
 
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 use super::{ffi, log};
 use crate::event::{harmless, lock};
 
@@ -57,7 +57,7 @@ impl Runtime {
     ///
     /// # Errors
     /// When llama.cpp does not start; a portable build without its libraries.
-    pub fn start(log_file: &Path) -> Result<Self, LlmError> {
+    pub fn start(log_file: &Path) -> Result<Self> {
         static BACKEND: OnceLock<Result<LlamaBackend, String>> = OnceLock::new();
 
         // without a log there is less to read after a failure, and nothing else is lost

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use super::cells::{Cells, Memory, Sharing};
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 use super::ffi::{Batch, Context, Decoded};
 use super::numbers::distribution;
 use super::row_reader::{LogitRow, Next, OutputIndex, RowReader};
@@ -120,7 +120,7 @@ pub(super) fn run(
     evaluator: &mut Evaluator,
     jobs: &[Job],
     reader: &mut dyn RowReader,
-) -> Result<Report, LlmError> {
+) -> Result<Report> {
     let tree = Tree::new(jobs, evaluator.cells.sharing);
     let mut schedule = Schedule {
         waiting: tree
@@ -154,7 +154,7 @@ pub(super) fn run(
 }
 
 impl Schedule<'_> {
-    fn run(&mut self, reader: &mut dyn RowReader) -> Result<(), LlmError> {
+    fn run(&mut self, reader: &mut dyn RowReader) -> Result<()> {
         loop {
             if self.evaluator.context.stop_flag().is_set() {
                 return Ok(());
@@ -353,7 +353,7 @@ impl Schedule<'_> {
             }
             let index = OutputIndex {
                 token,
-                output: batch.outputs() - 1,
+                output: batch.outputs - 1,
             };
             match work {
                 Work::Generate(job) => reader.before_decode(*job, position, index),
@@ -376,7 +376,7 @@ impl Schedule<'_> {
     }
 
     /// Records the tokens that were evaluated and passes on their rows.
-    fn read(&mut self, reader: &mut dyn RowReader) -> Result<Next, LlmError> {
+    fn read(&mut self, reader: &mut dyn RowReader) -> Result<Next> {
         self.preemptions = 0;
         let entries = std::mem::take(&mut self.entries);
         for entry in &entries {
@@ -434,7 +434,7 @@ impl Schedule<'_> {
         entry: &BranchSpan,
         reader: &mut dyn RowReader,
         generating: &mut Vec<(usize, i32)>,
-    ) -> Result<Next, LlmError> {
+    ) -> Result<Next> {
         for position in entry.from..entry.to {
             if !self.tree.nodes[node].is_row_wanted(position) {
                 continue;
@@ -469,7 +469,7 @@ impl Schedule<'_> {
         entry: &BranchSpan,
         reader: &mut dyn RowReader,
         ended: &mut Vec<usize>,
-    ) -> Result<Next, LlmError> {
+    ) -> Result<Next> {
         let Branch { path, drafted, .. } = &mut self.active[entry.branch];
         if entry.to < path.len() {
             return Ok(Next::End);
@@ -564,7 +564,7 @@ impl Schedule<'_> {
     }
 
     /// Preempts the branch that was started last. If it is alone, it has filled the context.
-    fn preempt(&mut self) -> Result<(), LlmError> {
+    fn preempt(&mut self) -> Result<()> {
         self.preemptions += 1;
         let Some(mut last) = self
             .active
@@ -600,7 +600,7 @@ impl Schedule<'_> {
 
 impl Evaluator {
     /// Returns the row of an entry of the batch that was evaluated last.
-    fn row(&self, index: usize) -> Result<LogitRow<'_>, LlmError> {
+    fn row(&self, index: usize) -> Result<LogitRow<'_>> {
         let logits = self.context.logits(index)?;
         Ok(LogitRow {
             logits,

@@ -3,7 +3,7 @@
 use std::time::Instant;
 
 use super::cells::count_fitting;
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 use super::generator::LlamaGenerator;
 use super::role::{Scorer, Tap as _};
 use super::row_reader::{LogitRow, Next, RowReader};
@@ -56,7 +56,7 @@ pub(super) struct Spelling {
 }
 
 impl Scorer for LlamaGenerator {
-    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>, LlmError> {
+    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>> {
         let spellings = spellings(labels, &mut |text| {
             Ok(template::tokenize(&self.model, text, false, false))
         })?;
@@ -92,11 +92,7 @@ impl Scorer for LlamaGenerator {
         outcome.map(|()| labelled)
     }
 
-    fn score(
-        &mut self,
-        prompts: &[Prompt],
-        continuations: &[&str],
-    ) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn score(&mut self, prompts: &[Prompt], continuations: &[&str]) -> Result<Vec<Vec<f32>>> {
         let mut replies = Vec::with_capacity(prompts.len());
         for (prompt, continuation) in prompts.iter().zip(continuations) {
             let rendered = self.answer_prompt(prompt)?;
@@ -114,8 +110,8 @@ impl Scorer for LlamaGenerator {
 /// Returns the distinct token sequences with which a reply may begin with each label.
 pub(super) fn spellings(
     labels: &[&str],
-    tokenize: &mut dyn FnMut(&str) -> Result<Vec<i32>, LlmError>,
-) -> Result<Vec<Spelling>, LlmError> {
+    tokenize: &mut dyn FnMut(&str) -> Result<Vec<i32>>,
+) -> Result<Vec<Spelling>> {
     let mut found: Vec<Spelling> = Vec::new();
 
     for (label, text) in labels.iter().enumerate() {
@@ -197,7 +193,7 @@ impl LlamaGenerator {
         rendered: &[Vec<i32>],
         spellings: &[Spelling],
         total: &mut Report,
-    ) -> Result<Vec<SpellingRow>, LlmError> {
+    ) -> Result<Vec<SpellingRow>> {
         let jobs: Vec<Job> = rendered
             .iter()
             .map(|prompt| Job {
@@ -238,12 +234,7 @@ impl LlamaGenerator {
     }
 
     /// Builds the job that yields the likelihood of a reply.
-    fn reply(
-        &self,
-        prompt: &Prompt,
-        rendered: &[i32],
-        reply: &str,
-    ) -> Result<TargetReply, LlmError> {
+    fn reply(&self, prompt: &Prompt, rendered: &[i32], reply: &str) -> Result<TargetReply> {
         let opens_turn = prompt.reply.is_empty() && !reply.starts_with(char::is_whitespace);
         let text = if opens_turn {
             format!("{}{reply}", self.reply_start)
@@ -271,7 +262,7 @@ impl LlamaGenerator {
         &mut self,
         mut replies: Vec<TargetReply>,
         total: &mut Report,
-    ) -> Result<Vec<Scored>, LlmError> {
+    ) -> Result<Vec<Scored>> {
         let mut scored = Vec::with_capacity(replies.len());
         while !replies.is_empty() {
             let later = replies.split_off(self.count_side_by_side(&replies));
@@ -297,11 +288,7 @@ impl LlamaGenerator {
         count_fitting(lengths.map(|reply| reply.job.tokens.len()), cells.total())
     }
 
-    fn evaluate(
-        &mut self,
-        replies: Vec<TargetReply>,
-        total: &mut Report,
-    ) -> Result<Vec<Scored>, LlmError> {
+    fn evaluate(&mut self, replies: Vec<TargetReply>, total: &mut Report) -> Result<Vec<Scored>> {
         let (jobs, targets): (Vec<Job>, Vec<Vec<i32>>) = replies
             .into_iter()
             .map(|reply| (reply.job, reply.targets))
@@ -366,7 +353,7 @@ fn no_token(label: &str) -> LlmError {
     }
 }
 
-fn check_done(report: &Report) -> Result<(), LlmError> {
+fn check_done(report: &Report) -> Result<()> {
     if report.ends.iter().all(|end| *end == JobEnd::Done) {
         Ok(())
     } else {

@@ -12,8 +12,8 @@ use std::time::Instant;
 use llama_cpp_2::token::LlamaToken;
 
 use super::cells::{Cells, Memory};
-use super::error::LlmError;
-use super::ffi::{Attention, Batch, Context, ContextParams, Decoded, Tensor, TensorReader};
+use super::error::{LlmError, Result};
+use super::ffi::{Batch, Context, ContextParams, Decoded, Tensor, TensorReader};
 use super::generator::{KEPT_CELLS, LlamaGenerator};
 use super::role::{Generator as _, Tap};
 use super::row_reader::{LogitRow, Next, OutputIndex, RowReader};
@@ -22,6 +22,7 @@ use super::template;
 use super::tree::Job;
 use super::values::{Decoding, Hidden, HiddenAt, Layers, Prompt, Rendered, Tapped, Taps, Token};
 use super::writer::{Continuation, Writer};
+use crate::config::FlashAttention;
 use crate::event::{Flow, StopError, lock, saturating_u32};
 
 /// llama.cpp's name of the output of a layer: the residual stream after it.
@@ -264,7 +265,7 @@ impl Tap for LlamaGenerator {
         decoding: &Decoding,
         taps: &Taps,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
-    ) -> Result<Vec<Tapped>, LlmError> {
+    ) -> Result<Vec<Tapped>> {
         self.write(prompts, decoding, taps, None, observe)
     }
 
@@ -275,7 +276,7 @@ impl Tap for LlamaGenerator {
         taps: &Taps,
         read: &mut dyn FnMut(usize),
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
-    ) -> Result<Vec<Tapped>, LlmError> {
+    ) -> Result<Vec<Tapped>> {
         self.write(slice::from_ref(prompt), decoding, taps, Some(read), observe)
     }
 
@@ -288,7 +289,7 @@ impl Tap for LlamaGenerator {
         text: &str,
         parts: &[Range<usize>],
         layers: Layers,
-    ) -> Result<Vec<Vec<f32>>, LlmError> {
+    ) -> Result<Vec<Vec<f32>>> {
         let tokens = template::tokenize(&self.model, text, true, false);
         self.check_length(tokens.len(), 0)?;
         let rendered = Rendered {
@@ -305,11 +306,7 @@ impl Tap for LlamaGenerator {
         self.attend_over(tokens.len(), positions, layers, &mut push)
     }
 
-    fn attend_vectors(
-        &mut self,
-        vectors: &[Vec<f32>],
-        layers: Layers,
-    ) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn attend_vectors(&mut self, vectors: &[Vec<f32>], layers: Layers) -> Result<Vec<Vec<f32>>> {
         let width = usize::try_from(self.model.n_embd()).unwrap_or(0);
         if let Some(vector) = vectors.iter().find(|vector| vector.len() != width) {
             return Err(LlmError::settings(
@@ -333,7 +330,7 @@ impl Tap for LlamaGenerator {
 }
 
 /// Evaluates the batch of a context, all of it.
-fn decode_whole(evaluator: &mut Evaluator) -> Result<(), LlmError> {
+fn decode_whole(evaluator: &mut Evaluator) -> Result<()> {
     match evaluator.context.decode(&mut evaluator.batch)? {
         Decoded::Done => Ok(()),
         Decoded::Aborted => Err(StopError.into()),
@@ -374,7 +371,7 @@ impl LlamaGenerator {
         taps: &Taps,
         read: Option<&mut dyn FnMut(usize)>,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
-    ) -> Result<Vec<Tapped>, LlmError> {
+    ) -> Result<Vec<Tapped>> {
         let started = Instant::now();
         let jobs = self.jobs(prompts, decoding)?;
         let parts = self.parts(prompts, &taps.attention)?;
@@ -439,7 +436,7 @@ impl LlamaGenerator {
     /// Returns the context in which attention can be read, with room for a sequence of `tokens`. It
     /// is created when it is first needed, and again where it is too small: llama.cpp fills the
     /// memory of a context with zeros, which takes half a second for each gigabyte.
-    pub(super) fn unfused_evaluator(&mut self, tokens: usize) -> Result<&mut Evaluator, LlmError> {
+    pub(super) fn unfused_evaluator(&mut self, tokens: usize) -> Result<&mut Evaluator> {
         let largest = self.params.context_tokens;
         let wanted = saturating_u32(tokens).next_power_of_two();
         let wanted = wanted.max(LEAST_UNFUSED_TOKENS).min(largest);
@@ -448,7 +445,7 @@ impl LlamaGenerator {
             let params = ContextParams {
                 context_tokens: wanted,
                 sequences: 1,
-                attention: Attention::Unfused,
+                flash_attention: FlashAttention::Off,
                 ..self.params
             };
             let stop = self.evaluator.context.stop_flag();
@@ -480,7 +477,7 @@ impl LlamaGenerator {
         &self,
         prompts: &[Prompt],
         wanted: &[Vec<Range<usize>>],
-    ) -> Result<Vec<Vec<Range<usize>>>, LlmError> {
+    ) -> Result<Vec<Vec<Range<usize>>>> {
         let parts = prompts.iter().zip(wanted).map(|(prompt, wanted)| {
             let starts = self.token_starts(&self.render(prompt)?);
             Ok(wanted.iter().map(|part| positions(&starts, part)).collect())
@@ -497,7 +494,7 @@ impl LlamaGenerator {
         parts: Vec<Range<usize>>,
         layers: Layers,
         push: &mut dyn FnMut(&mut Batch, usize, bool),
-    ) -> Result<Vec<Vec<f32>>, LlmError> {
+    ) -> Result<Vec<Vec<f32>>> {
         let layer = match layers {
             Layers::All => None,
             Layers::One(layer) => Some(layer),

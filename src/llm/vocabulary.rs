@@ -4,7 +4,7 @@ use std::path::Path;
 
 use llama_cpp_2::model::LlamaModel;
 
-use super::error::LlmError;
+use super::error::Result;
 use super::ffi::ModelParams;
 use super::load::refusal;
 use super::runtime::Runtime;
@@ -22,7 +22,7 @@ impl LlamaVocabulary {
     ///
     /// # Errors
     /// A file that llama.cpp refuses.
-    pub fn load(runtime: &Runtime, file: &Path) -> Result<Self, LlmError> {
+    pub fn load(runtime: &Runtime, file: &Path) -> Result<Self> {
         log::clear_errors();
         let params = ModelParams::VOCABULARY;
         let loaded = ffi::load_model(runtime.backend(), file, params, &mut |_| true);

@@ -3,6 +3,7 @@
 //! wrap.
 #![expect(unsafe_code, reason = "llama.cpp is a C library")]
 
+mod batch;
 #[cfg(unix)]
 mod crash;
 mod rpc;
@@ -20,12 +21,13 @@ use llama_cpp_2::model::LlamaModel;
 use llama_cpp_sys_2 as sys;
 
 use super::cells::Memory;
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 use super::log::{self, Buffer, Level};
 use super::threads::Threads;
-use crate::config::KvCacheType;
+use crate::config::{FlashAttention, KvCacheType};
 use crate::event::StopFlag;
 
+pub(super) use batch::Batch;
 #[cfg(unix)]
 pub(super) use crash::crash_message;
 #[cfg(unix)]
@@ -44,16 +46,6 @@ pub(super) enum Purpose {
     Embed,
     /// The scores of classes, whatever the metadata says.
     Classify,
-}
-
-/// Computation of attention: fused or not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Attention {
-    /// Flash attention where the backend has it.
-    Auto,
-    Flash,
-    /// Flash attention off: every weight is a number of a tensor, which can be read.
-    Unfused,
 }
 
 /// The devices on which a model is loaded.
@@ -97,7 +89,8 @@ pub(super) struct ContextParams {
     pub threads: u32,
     /// Whether keys, values and their arithmetic are on the GPU.
     pub offload: bool,
-    pub attention: Attention,
+    /// Where it is off, every weight is a number of a tensor, which can be read.
+    pub flash_attention: FlashAttention,
     pub cache_type: KvCacheType,
 }
 
@@ -134,84 +127,6 @@ impl Tensor<'_> {
                 count * size_of::<f32>(),
             );
         }
-    }
-}
-
-/// Tokens (or vectors in their place) that are evaluated together, each with a position and a
-/// sequence.
-#[derive(Debug, Default)]
-pub(super) struct Batch {
-    tokens: Vec<i32>,
-    vectors: Vec<f32>,
-    positions: Vec<i32>,
-    sequences: Vec<i32>,
-    is_output: Vec<i8>,
-    outputs: usize,
-}
-
-impl Batch {
-    pub fn clear(&mut self) {
-        self.tokens.clear();
-        self.vectors.clear();
-        self.positions.clear();
-        self.sequences.clear();
-        self.is_output.clear();
-        self.outputs = 0;
-    }
-
-    /// Adds a token and returns its index in the batch.
-    pub fn push(&mut self, token: i32, position: usize, sequence: usize, is_output: bool) -> usize {
-        self.tokens.push(token);
-        self.push_entry(position, sequence, is_output)
-    }
-
-    /// Adds a vector of the model's width in place of a token. A batch has tokens or vectors, not
-    /// both.
-    pub fn push_vector(
-        &mut self,
-        vector: &[f32],
-        position: usize,
-        sequence: usize,
-        is_output: bool,
-    ) -> usize {
-        self.vectors.extend_from_slice(vector);
-        self.push_entry(position, sequence, is_output)
-    }
-
-    fn push_entry(&mut self, position: usize, sequence: usize, is_output: bool) -> usize {
-        self.positions
-            .push(i32::try_from(position).unwrap_or(i32::MAX));
-        self.sequences
-            .push(i32::try_from(sequence).unwrap_or(i32::MAX));
-        self.is_output.push(i8::from(is_output));
-        self.outputs += usize::from(is_output);
-        self.positions.len() - 1
-    }
-
-    pub fn len(&self) -> usize {
-        self.positions.len()
-    }
-
-    /// Checks that each entry is a token, or each a vector of this width: llama.cpp reads as much
-    /// as there should be.
-    fn check(&self, width: usize) -> Result<(), LlmError> {
-        let entries = self.positions.len();
-        let is_whole = if self.vectors.is_empty() {
-            self.tokens.len() == entries
-        } else {
-            self.tokens.is_empty() && self.vectors.len() == entries * width
-        };
-        if is_whole {
-            Ok(())
-        } else {
-            let fault = "a batch mixes tokens and vectors, or has vectors of another width";
-            Err(LlmError::Backend(fault.to_owned()))
-        }
-    }
-
-    /// Returns the number of entries that are output.
-    pub fn outputs(&self) -> usize {
-        self.outputs
     }
 }
 
@@ -280,8 +195,10 @@ fn raw_params(params: ContextParams, threads: u32) -> sys::llama_context_params 
     raw.n_threads_batch = raw.n_threads;
     raw.type_k = cache_type(params.cache_type);
     // llama.cpp supports quantised values with flash attention only.
-    raw.type_v = match (params.cache_type, params.attention) {
-        (KvCacheType::Q8, Attention::Unfused | Attention::Auto) => cache_type(KvCacheType::F16),
+    raw.type_v = match (params.cache_type, params.flash_attention) {
+        (KvCacheType::Q8, FlashAttention::Off | FlashAttention::Auto) => {
+            cache_type(KvCacheType::F16)
+        }
         (kind, _) => cache_type(kind),
     };
     // One pool of cells for all sequences, so that they can share prefixes.
@@ -293,10 +210,10 @@ fn raw_params(params: ContextParams, threads: u32) -> sys::llama_context_params 
     }
     raw.offload_kqv = params.offload;
     raw.op_offload = params.offload;
-    raw.flash_attn_type = match params.attention {
-        Attention::Auto => sys::LLAMA_FLASH_ATTN_TYPE_AUTO,
-        Attention::Flash => sys::LLAMA_FLASH_ATTN_TYPE_ENABLED,
-        Attention::Unfused => sys::LLAMA_FLASH_ATTN_TYPE_DISABLED,
+    raw.flash_attn_type = match params.flash_attention {
+        FlashAttention::Auto => sys::LLAMA_FLASH_ATTN_TYPE_AUTO,
+        FlashAttention::On => sys::LLAMA_FLASH_ATTN_TYPE_ENABLED,
+        FlashAttention::Off => sys::LLAMA_FLASH_ATTN_TYPE_DISABLED,
     };
     raw
 }
@@ -371,7 +288,7 @@ impl Context {
     }
 
     /// Evaluates a batch.
-    pub fn decode(&mut self, batch: &mut Batch) -> Result<Decoded, LlmError> {
+    pub fn decode(&mut self, batch: &mut Batch) -> Result<Decoded> {
         batch.check(self.input_width)?;
         self.counts.clear();
         self.counts.resize(batch.len(), 1);
@@ -439,7 +356,7 @@ impl Context {
 
     /// Returns the logits of an output of the batch, by its index among all entries: one number per
     /// token of the vocabulary.
-    pub fn logits(&self, index: usize) -> Result<&[f32], LlmError> {
+    pub fn logits(&self, index: usize) -> Result<&[f32]> {
         let index = i32::try_from(index).unwrap_or(i32::MAX);
         // SAFETY: llama.cpp checks the index and returns null for a wrong one; a row is `n_vocab`
         // floats, valid until the next decode.
@@ -449,7 +366,7 @@ impl Context {
 
     /// Returns the pooled vector of a sequence of the last batch. `width` is the model's width, or
     /// its number of classes.
-    pub fn pooled_vector(&self, sequence: usize, width: usize) -> Result<&[f32], LlmError> {
+    pub fn pooled_vector(&self, sequence: usize, width: usize) -> Result<&[f32]> {
         let sequence = i32::try_from(sequence).unwrap_or(i32::MAX);
         // SAFETY: null for an unknown sequence; the length follows from the pooling, which the
         // caller knows.
@@ -457,7 +374,7 @@ impl Context {
         self.row(row, width)
     }
 
-    fn row(&self, row: *mut f32, width: usize) -> Result<&[f32], LlmError> {
+    fn row(&self, row: *mut f32, width: usize) -> Result<&[f32]> {
         let row = NonNull::new(row)
             .ok_or_else(|| LlmError::Backend("a result row is missing".to_owned()))?;
         // SAFETY: llama.cpp keeps rows of this width until the next decode, which needs `&mut
@@ -763,34 +680,5 @@ pub(super) fn chat_templates() -> Vec<String> {
             .filter(|name| !name.is_null())
             .map(|name| CStr::from_ptr(name).to_string_lossy().into_owned())
             .collect()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_batch_is_all_tokens_or_all_vectors_of_the_right_width() {
-        let batch = |tokens: usize, vectors: &[usize]| {
-            let mut batch = Batch::default();
-            for position in 0..tokens {
-                batch.push(7, position, 0, true);
-            }
-            for (position, width) in vectors.iter().enumerate() {
-                batch.push_vector(&vec![0.5; *width], position, 0, true);
-            }
-            batch
-        };
-        for (tokens, vectors, is_whole) in [
-            (3, &[][..], true),
-            (0, &[4, 4], true),
-            (0, &[4, 3], false),
-            (0, &[8], false),
-            (1, &[4], false),
-        ] {
-            let checked = batch(tokens, vectors).check(4);
-            assert_eq!(checked.is_ok(), is_whole, "{tokens} {vectors:?}");
-        }
     }
 }

@@ -5,10 +5,10 @@ use std::ptr::NonNull;
 
 use llama_cpp_sys_2 as sys;
 
-use crate::llm::error::LlmError;
+use crate::llm::error::{LlmError, Result};
 
 /// Returns the function of the RPC back end with this name.
-fn rpc_function(name: &CStr) -> Result<NonNull<c_void>, LlmError> {
+fn rpc_function(name: &CStr) -> Result<NonNull<c_void>> {
     // SAFETY: the name ends with a zero; null where no back end has it.
     let registry = unsafe { sys::ggml_backend_reg_by_name(c"RPC".as_ptr()) };
 
@@ -29,7 +29,7 @@ fn rpc_function(name: &CStr) -> Result<NonNull<c_void>, LlmError> {
 
 /// Connects to a worker at an address, and returns the indexes of its devices in ggml's list. ggml
 /// aborts where the worker does not answer, now or later.
-pub(in crate::llm) fn add_rpc_server(endpoint: &CStr) -> Result<Vec<usize>, LlmError> {
+pub(in crate::llm) fn add_rpc_server(endpoint: &CStr) -> Result<Vec<usize>> {
     type AddServer = unsafe extern "C" fn(*const c_char) -> sys::ggml_backend_reg_t;
 
     let function = rpc_function(c"ggml_backend_rpc_add_server")?;
@@ -51,11 +51,7 @@ pub(in crate::llm) fn add_rpc_server(endpoint: &CStr) -> Result<Vec<usize>, LlmE
 
 /// Serves devices, by their indexes in ggml's list, at an address. Returns only when the server
 /// cannot listen any more.
-pub(in crate::llm) fn serve_rpc(
-    endpoint: &CStr,
-    threads: u32,
-    devices: &[usize],
-) -> Result<(), LlmError> {
+pub(in crate::llm) fn serve_rpc(endpoint: &CStr, threads: u32, devices: &[usize]) -> Result<()> {
     type StartServer = unsafe extern "C" fn(
         *const c_char,
         *const c_char,

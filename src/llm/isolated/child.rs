@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, channel};
 use super::message::{CallOutcome, CallValue, GeneratorReply, GeneratorRequest};
 use crate::config::Config;
 use crate::event::{CallUsage, Flow, StopFlag};
-use crate::llm::error::LlmError;
+use crate::llm::error::{LlmError, Result};
 use crate::llm::generator::{LlamaGenerator, load_generator};
 use crate::llm::role::{Generator as _, LoadedGenerator as _, Scorer as _, Tap as _};
 use crate::llm::runtime::Runtime;
@@ -117,7 +117,7 @@ fn carry_out(
     slot: &mut Option<LlamaGenerator>,
     link: &mut ProgramLink<'_>,
     stop: &StopFlag,
-) -> Result<CallValue, LlmError> {
+) -> Result<CallValue> {
     if let GeneratorRequest::Load {
         file,
         log_file,
@@ -154,7 +154,7 @@ fn call(
     request: GeneratorRequest,
     generator: &mut LlamaGenerator,
     link: &mut ProgramLink<'_>,
-) -> Result<CallValue, LlmError> {
+) -> Result<CallValue> {
     let mut observe = |prompt: usize, token: &Token| link.token(prompt, token);
 
     Ok(match request {

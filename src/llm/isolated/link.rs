@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::message::{CallOutcome, GeneratorReply, GeneratorRequest};
 use crate::config::{Config, GeneratorSettings};
 use crate::event::{Flow, StopFlag};
-use crate::llm::error::LlmError;
+use crate::llm::error::{LlmError, Result};
 use crate::llm::log;
 use crate::llm::rpc::RpcWorker;
 use crate::llm::values::Token;
@@ -86,7 +86,7 @@ impl ProcessLink {
     /// # Errors
     /// [`LlmError::Worker`] for a worker that does not answer; [`LlmError::Backend`] when the
     /// system has no room for another process or thread.
-    pub fn load(file: &Path, settings: &GeneratorSettings) -> Result<Self, LlmError> {
+    pub fn load(file: &Path, settings: &GeneratorSettings) -> Result<Self> {
         for endpoint in &settings.rpc {
             RpcWorker::ask(endpoint)?;
         }

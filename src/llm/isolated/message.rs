@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::event::{CallUsage, ModelCard};
-use crate::llm::error::LlmError;
+use crate::llm::error::Result;
 use crate::llm::exact;
 use crate::llm::values::{Decoding, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token};
 
@@ -67,7 +67,7 @@ pub(super) enum GeneratorReply {
 /// The end of a call.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct CallOutcome {
-    pub result: Result<CallValue, LlmError>,
+    pub result: Result<CallValue>,
     pub usage: CallUsage,
 }
 

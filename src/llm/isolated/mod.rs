@@ -16,7 +16,7 @@ use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 use super::role::{Generator, LoadedGenerator, Scorer, Tap};
 use super::rpc::RpcWorker;
 use super::values::{
@@ -50,7 +50,7 @@ impl IsolatedGenerator {
         settings: &GeneratorSettings,
         stop: &StopFlag,
         progress: &mut dyn FnMut(f32) -> Flow,
-    ) -> Result<Self, LlmError> {
+    ) -> Result<Self> {
         let mut link = ProcessLink::load(file, settings)?;
         let outcome = link.wait_for_load(progress, stop);
         let outcome = outcome.map_err(|_| lost_worker(&settings.rpc))?;
@@ -82,22 +82,18 @@ impl IsolatedGenerator {
         lock(&self.link).end();
     }
 
-    fn call(
-        &self,
-        request: &GeneratorRequest,
-        observe: ObserveTokens<'_>,
-    ) -> Result<CallOutcome, LlmError> {
+    fn call(&self, request: &GeneratorRequest, observe: ObserveTokens<'_>) -> Result<CallOutcome> {
         let called = lock(&self.link).call(request, observe, &self.stop);
         let outcome = called.map_err(|_| lost_worker(&self.workers))?;
         Ok(outcome.ok_or(StopError)?)
     }
 
     /// Makes a call that shows nothing on the way.
-    fn quiet_call(&mut self, request: &GeneratorRequest) -> Result<CallValue, LlmError> {
+    fn quiet_call(&mut self, request: &GeneratorRequest) -> Result<CallValue> {
         self.observed_call(request, &mut |_, _| Flow::Continue)
     }
 
-    fn rows(&mut self, request: &GeneratorRequest) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn rows(&mut self, request: &GeneratorRequest) -> Result<Vec<Vec<f32>>> {
         let CallValue::Rows(rows) = self.quiet_call(request)? else {
             return Err(other_answer());
         };
@@ -108,7 +104,7 @@ impl IsolatedGenerator {
         &mut self,
         request: &GeneratorRequest,
         observe: ObserveTokens<'_>,
-    ) -> Result<CallValue, LlmError> {
+    ) -> Result<CallValue> {
         let outcome = self.call(request, observe)?;
         self.usage = outcome.usage;
         outcome.result
@@ -144,7 +140,7 @@ impl Generator for IsolatedGenerator {
         prompts: &[Prompt],
         decoding: &Decoding,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
-    ) -> Result<Vec<Completion>, LlmError> {
+    ) -> Result<Vec<Completion>> {
         let tapped = self.complete_tapped(prompts, decoding, &Taps::default(), observe)?;
         Ok(tapped.into_iter().map(|one| one.completion).collect())
     }
@@ -153,7 +149,7 @@ impl Generator for IsolatedGenerator {
         &self.card
     }
 
-    fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError> {
+    fn render(&self, prompt: &Prompt) -> Result<Rendered> {
         let request = GeneratorRequest::Render(prompt.clone());
         let outcome = self.call(&request, &mut |_, _| Flow::Continue)?;
         let CallValue::Rendered(rendered) = outcome.result? else {
@@ -172,7 +168,7 @@ impl Generator for IsolatedGenerator {
 }
 
 impl Scorer for IsolatedGenerator {
-    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>, LlmError> {
+    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>> {
         let request = GeneratorRequest::Classify {
             prompts: prompts.to_vec(),
             labels: texts(labels),
@@ -183,11 +179,7 @@ impl Scorer for IsolatedGenerator {
         Ok(labelled)
     }
 
-    fn score(
-        &mut self,
-        prompts: &[Prompt],
-        continuations: &[&str],
-    ) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn score(&mut self, prompts: &[Prompt], continuations: &[&str]) -> Result<Vec<Vec<f32>>> {
         let request = GeneratorRequest::Score {
             prompts: prompts.to_vec(),
             continuations: texts(continuations),
@@ -203,7 +195,7 @@ impl Tap for IsolatedGenerator {
         decoding: &Decoding,
         taps: &Taps,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
-    ) -> Result<Vec<Tapped>, LlmError> {
+    ) -> Result<Vec<Tapped>> {
         let request = GeneratorRequest::Complete {
             prompts: prompts.to_vec(),
             decoding: decoding.clone(),
@@ -226,7 +218,7 @@ impl Tap for IsolatedGenerator {
         text: &str,
         parts: &[Range<usize>],
         layers: Layers,
-    ) -> Result<Vec<Vec<f32>>, LlmError> {
+    ) -> Result<Vec<Vec<f32>>> {
         self.rows(&GeneratorRequest::Attend {
             text: text.to_owned(),
             parts: parts.to_vec(),
@@ -234,11 +226,7 @@ impl Tap for IsolatedGenerator {
         })
     }
 
-    fn attend_vectors(
-        &mut self,
-        vectors: &[Vec<f32>],
-        layers: Layers,
-    ) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn attend_vectors(&mut self, vectors: &[Vec<f32>], layers: Layers) -> Result<Vec<Vec<f32>>> {
         self.rows(&GeneratorRequest::AttendVectors {
             vectors: vectors.to_vec(),
             layers,

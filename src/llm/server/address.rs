@@ -1,6 +1,6 @@
 //! The address of a model server.
 
-use crate::llm::error::LlmError;
+use crate::llm::error::{LlmError, Result};
 use crate::net;
 
 /// The address of a server, without the path of its interfaces.
@@ -16,7 +16,7 @@ impl Address {
     ///
     /// # Errors
     /// [`LlmError::Settings`] for what is no address, and for one that holds a password.
-    pub fn read(url: &str) -> Result<Self, LlmError> {
+    pub fn read(url: &str) -> Result<Self> {
         let wrong = |reason: &str| {
             LlmError::settings(
                 format!("the url of the model server {reason}"),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::http::{ServerClient, ServerRequest};
 use super::native::{Likely, lacks_probabilities, read};
 use super::reply::{ReplyPiece, ReplyStep};
-use crate::llm::error::LlmError;
+use crate::llm::error::Result;
 use crate::llm::labels::spellings;
 use crate::llm::values::{Decoding, End, Labelled, Prompt};
 
@@ -81,7 +81,7 @@ pub(super) struct Trial {
 
 impl Trial {
     /// Reads an answer.
-    pub fn read(client: &ServerClient, answer: Value) -> Result<Self, LlmError> {
+    pub fn read(client: &ServerClient, answer: Value) -> Result<Self> {
         let chunk: ChatChunk = read(client, answer)?;
 
         let Some(first) = chunk.choices.first() else {
@@ -174,7 +174,7 @@ impl Chat {
     }
 
     /// Reads a part of a streamed answer.
-    pub fn step(&self, client: &ServerClient, value: Value) -> Result<ReplyStep, LlmError> {
+    pub fn step(&self, client: &ServerClient, value: Value) -> Result<ReplyStep> {
         let chunk: ChatChunk = read(client, value)?;
         let mut step = ReplyStep::default();
         if let Some(usage) = &chunk.usage {
@@ -226,7 +226,7 @@ impl Chat {
         client: &ServerClient,
         answer: Value,
         labels: &[&str],
-    ) -> Result<Labelled, LlmError> {
+    ) -> Result<Labelled> {
         let chunk: ChatChunk = read(client, answer)?;
         let first = chunk.choices.into_iter().next();
         let likely = first

@@ -14,7 +14,7 @@ use super::reply::ServerReply;
 use super::trial::{props, try_chat, try_native};
 use crate::config::GeneratorSettings;
 use crate::event::{CallUsage, Flow, ModelCard, elapsed_us, saturating_u32};
-use crate::llm::error::LlmError;
+use crate::llm::error::{LlmError, Result};
 use crate::llm::role::{Generator, LoadedGenerator, Scorer, Tap};
 use crate::llm::scorer::{read_labels, spellings};
 use crate::llm::template::thought::{Opening, Splitter, THINK};
@@ -47,7 +47,7 @@ impl ServerGenerator {
         mut client: ServerClient,
         model: &ListedModel,
         settings: &GeneratorSettings,
-    ) -> Result<Self, LlmError> {
+    ) -> Result<Self> {
         let props = props(&client)?;
 
         let mut card = card(&client, model);
@@ -92,7 +92,7 @@ impl ServerGenerator {
 
     /// Learns how the model begins a reply. Only llama-server takes a reply that begins with a
     /// space as it is.
-    fn learn_reply_start(&mut self) -> Result<(), LlmError> {
+    fn learn_reply_start(&mut self) -> Result<()> {
         if matches!(self.api, Api::Chat(_)) {
             return Ok(());
         }
@@ -101,12 +101,7 @@ impl ServerGenerator {
         Ok(())
     }
 
-    fn request(
-        &self,
-        prompt: &Prompt,
-        decoding: &Decoding,
-        seed: u64,
-    ) -> Result<ServerRequest, LlmError> {
+    fn request(&self, prompt: &Prompt, decoding: &Decoding, seed: u64) -> Result<ServerRequest> {
         match &self.api {
             Api::Native(native) => {
                 let opening = native.thoughts.opening(prompt);
@@ -159,7 +154,7 @@ impl Generator for ServerGenerator {
         prompts: &[Prompt],
         decoding: &Decoding,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
-    ) -> Result<Vec<Completion>, LlmError> {
+    ) -> Result<Vec<Completion>> {
         let started = Instant::now();
         let decoding = &match &self.api {
             Api::Native(native) => native.decoding(decoding),
@@ -208,7 +203,7 @@ impl Generator for ServerGenerator {
         &self.card
     }
 
-    fn render(&self, prompt: &Prompt) -> Result<Rendered, LlmError> {
+    fn render(&self, prompt: &Prompt) -> Result<Rendered> {
         match &self.api {
             Api::Native(native) => {
                 native.render(&self.client, prompt, native.thoughts.opening(prompt))
@@ -230,7 +225,7 @@ impl Generator for ServerGenerator {
 }
 
 impl Scorer for ServerGenerator {
-    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>, LlmError> {
+    fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>> {
         let started = Instant::now();
         let client = &self.client;
         let native = match &self.api {
@@ -262,11 +257,7 @@ impl Scorer for ServerGenerator {
             .collect())
     }
 
-    fn score(
-        &mut self,
-        prompts: &[Prompt],
-        continuations: &[&str],
-    ) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn score(&mut self, prompts: &[Prompt], continuations: &[&str]) -> Result<Vec<Vec<f32>>> {
         let started = Instant::now();
         let native = match &self.api {
             Api::Native(native) => native,
@@ -322,7 +313,7 @@ impl Tap for ServerGenerator {
         decoding: &Decoding,
         taps: &Taps,
         observe: &mut dyn FnMut(usize, &Token) -> Flow,
-    ) -> Result<Vec<Tapped>, LlmError> {
+    ) -> Result<Vec<Tapped>> {
         if !taps.hidden.is_empty() {
             return Err(self.lacks(
                 "hidden states",
@@ -348,15 +339,11 @@ impl Tap for ServerGenerator {
         _text: &str,
         _parts: &[Range<usize>],
         _layers: Layers,
-    ) -> Result<Vec<Vec<f32>>, LlmError> {
+    ) -> Result<Vec<Vec<f32>>> {
         Err(self.lacks("attention", ATTENTION_ADVICE))
     }
 
-    fn attend_vectors(
-        &mut self,
-        _vectors: &[Vec<f32>],
-        _layers: Layers,
-    ) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn attend_vectors(&mut self, _vectors: &[Vec<f32>], _layers: Layers) -> Result<Vec<Vec<f32>>> {
         Err(self.lacks("attention", ATTENTION_ADVICE))
     }
 }

@@ -15,7 +15,7 @@ use ureq::http::Response;
 use super::address::Address;
 use crate::config::{Secret, ServerSettings};
 use crate::event::{StopError, StopFlag, lock};
-use crate::llm::error::{LlmError, ServerError};
+use crate::llm::error::{LlmError, Result, ServerError};
 use crate::net;
 
 const CONNECTING: Duration = Duration::from_secs(10);
@@ -114,12 +114,7 @@ impl ServerClient {
     ///
     /// # Errors
     /// [`LlmError::Settings`] for an address or a key that cannot be read.
-    pub fn new(
-        url: &str,
-        key: &str,
-        settings: &ServerSettings,
-        stop: &StopFlag,
-    ) -> Result<Self, LlmError> {
+    pub fn new(url: &str, key: &str, settings: &ServerSettings, stop: &StopFlag) -> Result<Self> {
         let address = Address::read(url)?;
         let agent = agent(&address, settings)?;
 
@@ -150,7 +145,7 @@ impl ServerClient {
     ///
     /// # Errors
     /// [`LlmError::Server`]; [`LlmError::Stopped`].
-    pub fn json(&self, request: ServerRequest) -> Result<Value, LlmError> {
+    pub fn json(&self, request: ServerRequest) -> Result<Value> {
         let mut answers = self.all_json(vec![request])?;
         answers
             .pop()
@@ -161,7 +156,7 @@ impl ServerClient {
     ///
     /// # Errors
     /// [`LlmError::Server`]; [`LlmError::Stopped`].
-    pub fn all_json(&self, requests: Vec<ServerRequest>) -> Result<Vec<Value>, LlmError> {
+    pub fn all_json(&self, requests: Vec<ServerRequest>) -> Result<Vec<Value>> {
         let mut answers = vec![Value::Null; requests.len()];
         let called = self.call(&requests, &mut |at, value| {
             answers[at] = value;
@@ -181,8 +176,8 @@ impl ServerClient {
     pub fn call(
         &self,
         requests: &[ServerRequest],
-        observe: &mut dyn FnMut(usize, Value) -> Result<Wish, LlmError>,
-    ) -> Result<Called, LlmError> {
+        observe: &mut dyn FnMut(usize, Value) -> Result<Wish>,
+    ) -> Result<Called> {
         let queue = RequestQueue {
             requests,
             next: AtomicUsize::new(0),
@@ -201,7 +196,7 @@ impl ServerClient {
             }
             drop(sender);
 
-            let mut end = |with: Result<Called, LlmError>| {
+            let mut end = |with: Result<Called>| {
                 if !queue.is_cancelled.swap(true, Ordering::SeqCst) {
                     outcome = with;
                     self.close();
@@ -555,7 +550,7 @@ fn message(error: &Value) -> String {
     text.chars().take(MAX_MESSAGE).collect()
 }
 
-fn agent(address: &Address, settings: &ServerSettings) -> Result<Agent, LlmError> {
+fn agent(address: &Address, settings: &ServerSettings) -> Result<Agent> {
     let patience = Duration::from_secs(u64::from(settings.timeout_seconds));
     let mut config = net::config(CONNECTING, patience)
         .map_err(|error| LlmError::Settings(error.into()))?

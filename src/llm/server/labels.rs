@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::http::ServerClient;
 use super::native::Native;
-use crate::llm::error::LlmError;
+use crate::llm::error::Result;
 use crate::llm::scorer::{LEAD_TOKENS, Spelling, SpellingRow, behind, drop_unlikely, is_lead};
 
 /// The replies to prompts up to where each may name a label.
@@ -21,7 +21,7 @@ fn begun(
     client: &ServerClient,
     rendered: &[Vec<i32>],
     spellings: &[Spelling],
-) -> Result<Begun, LlmError> {
+) -> Result<Begun> {
     let mut leads = vec![Vec::new(); rendered.len()];
     let mut first = native.next_tokens(client, rendered)?;
     for _ in 0..LEAD_TOKENS {
@@ -61,7 +61,7 @@ pub(super) fn label_rows(
     client: &ServerClient,
     rendered: &[Vec<i32>],
     spellings: &[Spelling],
-) -> Result<Vec<SpellingRow>, LlmError> {
+) -> Result<Vec<SpellingRow>> {
     let Begun { leads, first } = begun(native, client, rendered, spellings)?;
 
     let mut rows: Vec<SpellingRow> = Vec::with_capacity(rendered.len());

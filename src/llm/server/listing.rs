@@ -6,7 +6,7 @@ use super::card::named_card;
 use super::http::{ServerClient, ServerRequest};
 use super::native::read;
 use crate::event::{ModelCard, ModelRole};
-use crate::llm::error::{LlmError, ServerError};
+use crate::llm::error::{LlmError, Result, ServerError};
 
 /// A model that a server lists.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -36,7 +36,7 @@ struct ModelListing {
 
 /// Returns the model that the setting names, or else the first that the server lists. A server that
 /// lists none is believed to have it.
-pub(super) fn find_listed(client: &ServerClient, wanted: &str) -> Result<ListedModel, LlmError> {
+pub(super) fn find_listed(client: &ServerClient, wanted: &str) -> Result<ListedModel> {
     let listing = match client.json(ServerRequest::get("/v1/models")) {
         Ok(listing) => read::<ModelListing>(client, listing)?.data,
         Err(LlmError::Server(ServerError::Rejected { .. })) => Vec::new(),

@@ -20,7 +20,7 @@ pub use super::error::ServerError;
 pub use capabilities::Capabilities;
 pub use vectors::{ServerEmbedder, ServerReranker};
 
-use super::error::LlmError;
+use super::error::Result;
 use super::role::LoadedGenerator;
 use crate::config::{GeneratorSettings, ServerSettings};
 use crate::event::StopFlag;
@@ -39,13 +39,14 @@ pub struct Connected {
 /// Connects to the server of the settings and learns what it can do.
 ///
 /// # Errors
-/// [`LlmError::Settings`] for the address or the key; [`LlmError::Server`] for a server that does
-/// not answer, lacks the model or gives no log-probabilities; [`LlmError::Stopped`].
+/// [`super::LlmError::Settings`] for the address or the key; [`super::LlmError::Server`] for a
+/// server that does not answer, lacks the model or gives no log-probabilities;
+/// [`super::LlmError::Stopped`].
 pub fn connect_generator(
     settings: &GeneratorSettings,
     server: &ServerSettings,
     stop: &StopFlag,
-) -> Result<Connected, LlmError> {
+) -> Result<Connected> {
     let client = ServerClient::new(&settings.url, &settings.key, server, stop)?;
     let shows_key = client.shows_key();
     let model = find_listed(&client, &settings.served_model)?;

@@ -10,7 +10,7 @@ use super::http::{ServerClient, ServerRequest};
 use super::reply::{ReplyPiece, ReplyStep};
 use crate::config::GeneratorSettings;
 use crate::event::{Alternative, ModelCard, lock, saturating_u32};
-use crate::llm::error::LlmError;
+use crate::llm::error::{LlmError, Result};
 use crate::llm::template::parts::{self, PromptPart, SYSTEM_MARK, USER_MARK};
 use crate::llm::template::thought::{Opening, Thoughts};
 use crate::llm::values::{Decoding, End, Prompt, Rendered};
@@ -165,7 +165,7 @@ impl Native {
         props: &Props,
         model: &str,
         settings: &GeneratorSettings,
-    ) -> Result<Self, LlmError> {
+    ) -> Result<Self> {
         let mut native = Self {
             context_tokens: props
                 .default_generation_settings
@@ -212,7 +212,7 @@ impl Native {
         client: &ServerClient,
         prompt: &Prompt,
         opening: Opening,
-    ) -> Result<Rendered, LlmError> {
+    ) -> Result<Rendered> {
         let parts = self.parts(client, prompt, opening)?;
         let text: String = parts.iter().map(|part| part.text.as_str()).collect();
         let start = |text: &str| {
@@ -247,7 +247,7 @@ impl Native {
         client: &ServerClient,
         prompt: &Prompt,
         opening: Opening,
-    ) -> Result<Vec<PromptPart>, LlmError> {
+    ) -> Result<Vec<PromptPart>> {
         if self.is_plain {
             return Ok(vec![
                 PromptPart::plain(&parts::plain_turns(&prompt.system, &prompt.user)),
@@ -262,12 +262,7 @@ impl Native {
     }
 
     /// Returns the template around the marks of the texts, with a space on both sides of each.
-    fn turns(
-        &self,
-        client: &ServerClient,
-        has_system: bool,
-        is_thinking: bool,
-    ) -> Result<String, LlmError> {
+    fn turns(&self, client: &ServerClient, has_system: bool, is_thinking: bool) -> Result<String> {
         let key = (has_system, is_thinking);
         let known = lock(&self.turns).get(&key).cloned();
         if let Some(turns) = known {
@@ -300,16 +295,11 @@ impl Native {
     }
 
     /// Returns the tokens of a text as plain text.
-    pub fn plain_tokens(&self, client: &ServerClient, text: &str) -> Result<Vec<i32>, LlmError> {
+    pub fn plain_tokens(&self, client: &ServerClient, text: &str) -> Result<Vec<i32>> {
         self.tokenize(client, text, Parse::Plain)
     }
 
-    fn tokenize(
-        &self,
-        client: &ServerClient,
-        text: &str,
-        parse: Parse,
-    ) -> Result<Vec<i32>, LlmError> {
+    fn tokenize(&self, client: &ServerClient, text: &str, parse: Parse) -> Result<Vec<i32>> {
         let key = (text.to_owned(), parse);
         let known = lock(&self.tokens).get(&key).cloned();
         if let Some(tokens) = known {
@@ -364,7 +354,7 @@ impl Native {
     }
 
     /// Reads a part of a streamed answer.
-    pub fn step(&self, client: &ServerClient, value: Value) -> Result<ReplyStep, LlmError> {
+    pub fn step(&self, client: &ServerClient, value: Value) -> Result<ReplyStep> {
         let chunk: NativeChunk = read(client, value)?;
 
         let likely = chunk.completion_probabilities.unwrap_or_default();
@@ -400,7 +390,7 @@ impl Native {
         &self,
         client: &ServerClient,
         prompts: &[Vec<i32>],
-    ) -> Result<Vec<HashMap<i32, f32>>, LlmError> {
+    ) -> Result<Vec<HashMap<i32, f32>>> {
         let requests = prompts
             .iter()
             .map(|tokens| self.one_token(tokens, LABEL_TOKENS, &json!([])));
@@ -424,7 +414,7 @@ impl Native {
         &self,
         client: &ServerClient,
         places: &[(Vec<i32>, i32)],
-    ) -> Result<Vec<f32>, LlmError> {
+    ) -> Result<Vec<f32>> {
         let requests = places
             .iter()
             .map(|(tokens, target)| self.one_token(tokens, 1, &json!([[target, CERTAIN]])));
@@ -462,7 +452,7 @@ impl Native {
     }
 
     /// Checks that a prompt has a token, and that `room` more fit into the context.
-    pub fn check_length(&self, prompt_tokens: usize, room: usize) -> Result<(), LlmError> {
+    pub fn check_length(&self, prompt_tokens: usize, room: usize) -> Result<()> {
         let context_tokens = self.context_tokens as usize;
         if context_tokens > 0 && prompt_tokens + room > context_tokens {
             return Err(LlmError::PromptTooLong {
@@ -474,7 +464,7 @@ impl Native {
     }
 }
 
-fn first_likely(client: &ServerClient, answer: Value) -> Result<Likely, LlmError> {
+fn first_likely(client: &ServerClient, answer: Value) -> Result<Likely> {
     let chunk: NativeChunk = read(client, answer)?;
     let likely = chunk.completion_probabilities.unwrap_or_default();
     likely
@@ -497,7 +487,7 @@ pub(super) fn lacks_probabilities(client: &ServerClient) -> LlmError {
 pub(super) fn read<T: serde::de::DeserializeOwned>(
     client: &ServerClient,
     value: Value,
-) -> Result<T, LlmError> {
+) -> Result<T> {
     serde_json::from_value(value).map_err(|error| client.unreadable(&error.to_string()).into())
 }
 

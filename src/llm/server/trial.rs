@@ -7,10 +7,10 @@ use super::chat::{CHAT, Chat, LIKELY_TOKENS, Trial};
 use super::http::{ServerClient, ServerRequest};
 use super::listing::ListedModel;
 use super::native::{self, Native, Props};
-use crate::llm::error::{LlmError, ServerError};
+use crate::llm::error::{LlmError, Result, ServerError};
 
 /// Asks for llama-server's own interface; `None` where it has another one.
-pub(super) fn props(client: &ServerClient) -> Result<Option<Props>, LlmError> {
+pub(super) fn props(client: &ServerClient) -> Result<Option<Props>> {
     match client.json(ServerRequest::get("/props")) {
         Ok(props) => {
             let props: Props = serde_json::from_value(props).unwrap_or_default();
@@ -29,7 +29,7 @@ pub(super) fn try_native(
     client: &ServerClient,
     props: &Props,
     native: &Native,
-) -> Result<Capabilities, LlmError> {
+) -> Result<Capabilities> {
     let tokens = native.plain_tokens(client, "one two three")?;
 
     let trial = || {
@@ -60,7 +60,7 @@ pub(super) fn try_native(
 }
 
 /// Tries a chat with this number of the most likely tokens.
-fn trial(client: &ServerClient, model: &ListedModel, likely: u32) -> Result<Trial, LlmError> {
+fn trial(client: &ServerClient, model: &ListedModel, likely: u32) -> Result<Trial> {
     let mut body = json!({
         "model": model.id, "max_tokens": 1,
         "messages": [{"role": "user", "content": "Answer with one word: is water wet, yes or no?"}],
@@ -76,10 +76,7 @@ fn trial(client: &ServerClient, model: &ListedModel, likely: u32) -> Result<Tria
 }
 
 /// Tries a chat with less and less, until the server takes it.
-pub(super) fn try_chat(
-    client: &ServerClient,
-    model: &ListedModel,
-) -> Result<(Chat, Capabilities), LlmError> {
+pub(super) fn try_chat(client: &ServerClient, model: &ListedModel) -> Result<(Chat, Capabilities)> {
     let trial = |likely| trial(client, model, likely);
     let mut tried = None;
     for likely in [LIKELY_TOKENS, 5, 0] {

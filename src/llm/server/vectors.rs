@@ -10,7 +10,7 @@ use super::native::read;
 use crate::config::{EmbedderSettings, RerankerSettings, ServerSettings};
 use crate::event::{ModelCard, ModelRole, StopFlag, logistic};
 use crate::llm::embedder::unit;
-use crate::llm::error::{LlmError, ServerError};
+use crate::llm::error::{LlmError, Result, ServerError};
 use crate::llm::prefixes;
 use crate::llm::role::{Embedder, Reranker};
 
@@ -46,7 +46,7 @@ impl ServerEmbedder {
         settings: &EmbedderSettings,
         server: &ServerSettings,
         stop: &StopFlag,
-    ) -> Result<Self, LlmError> {
+    ) -> Result<Self> {
         let client = ServerClient::new(&settings.url, &settings.key, server, stop)?;
         let model = find_listed(&client, &settings.served_model)?.id;
 
@@ -73,7 +73,7 @@ impl ServerEmbedder {
     }
 
     /// Returns the vectors of texts, each with the prefix of its side in front.
-    fn vectors(&self, prefix: &str, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn vectors(&self, prefix: &str, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         let requests: Vec<ServerRequest> = texts
             .chunks(BATCH)
             .map(|texts| {
@@ -111,11 +111,11 @@ impl ServerEmbedder {
 }
 
 impl Embedder for ServerEmbedder {
-    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn embed(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         self.vectors(&self.card.prefixes.document, texts)
     }
 
-    fn embed_queries(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>, LlmError> {
+    fn embed_queries(&mut self, texts: &[&str]) -> Result<Vec<Vec<f32>>> {
         self.vectors(&self.card.prefixes.query, texts)
     }
 
@@ -168,7 +168,7 @@ impl ServerReranker {
         settings: &RerankerSettings,
         server: &ServerSettings,
         stop: &StopFlag,
-    ) -> Result<Self, LlmError> {
+    ) -> Result<Self> {
         let client = ServerClient::new(&settings.url, &settings.key, server, stop)?;
         let model = find_listed(&client, &settings.served_model)?.id;
 
@@ -195,7 +195,7 @@ impl ServerReranker {
 }
 
 impl Reranker for ServerReranker {
-    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>, LlmError> {
+    fn rerank(&mut self, question: &str, texts: &[&str]) -> Result<Vec<f32>> {
         if texts.is_empty() {
             return Ok(Vec::new());
         }

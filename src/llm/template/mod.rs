@@ -19,7 +19,7 @@ use self::jinja::{Surroundings, TemplateError};
 use self::parts::{SYSTEM_MARK, USER_MARK};
 use self::sandbox::{Renderings, add_spaces};
 use self::thought::{Opening, Thoughts};
-use super::error::LlmError;
+use super::error::{LlmError, Result};
 use super::ffi;
 use super::values::{Prompt, Rendered};
 use crate::config::GeneratorSettings;
@@ -74,7 +74,7 @@ struct Choice {
 impl Template {
     /// Chooses the template that the setting names: `auto` for the model's own, or a stand-in where
     /// that cannot be used; `none`; a file; or the name of a template of llama.cpp.
-    pub fn choose(model: &LlamaModel, settings: &GeneratorSettings) -> Result<Self, LlmError> {
+    pub fn choose(model: &LlamaModel, settings: &GeneratorSettings) -> Result<Self> {
         let setting = settings.chat_template.as_str();
         let control_texts = control_texts(model);
         let has_token = |text: &str| control_texts.iter().any(|known| known == text);
@@ -139,7 +139,7 @@ impl Template {
         model: &LlamaModel,
         prompt: &Prompt,
         opening: Opening,
-    ) -> Result<Rendered, LlmError> {
+    ) -> Result<Rendered> {
         let is_thinking = opening == Opening::Reply;
         let turns = self
             .source
@@ -170,7 +170,7 @@ impl Template {
         prompt: &Prompt,
         is_thinking: bool,
         tail: &str,
-    ) -> Result<Vec<i32>, LlmError> {
+    ) -> Result<Vec<i32>> {
         let system_mark = if prompt.system.is_empty() {
             String::new()
         } else {
@@ -225,7 +225,7 @@ impl Choice {
     }
 
     /// A template of llama.cpp, or `none`.
-    fn from_name(name: &str) -> Result<Self, LlmError> {
+    fn from_name(name: &str) -> Result<Self> {
         let source = if name == NONE {
             Source::Plain
         } else {
@@ -237,7 +237,7 @@ impl Choice {
 
 impl Source {
     /// Returns a sample prompt, if the template writes its text.
-    fn try_on(&self, model: &LlamaModel) -> Result<String, LlmError> {
+    fn try_on(&self, model: &LlamaModel) -> Result<String> {
         let text = self.apply(model, "", SAMPLE, false)?;
         if text.contains(SAMPLE) {
             Ok(text)
@@ -254,7 +254,7 @@ impl Source {
         system: &str,
         user: &str,
         is_thinking: bool,
-    ) -> Result<String, LlmError> {
+    ) -> Result<String> {
         // llama.cpp takes strings that end with a zero.
         let system = system.replace('\0', "\u{fffd}");
         let user = user.replace('\0', "\u{fffd}");
@@ -274,7 +274,7 @@ fn apply_named(
     template: &LlamaChatTemplate,
     system: &str,
     user: &str,
-) -> Result<String, LlmError> {
+) -> Result<String> {
     let turn = |role: &str, text: &str| {
         LlamaChatMessage::new(role.to_owned(), text.to_owned()).map_err(template_error)
     };
@@ -310,7 +310,7 @@ fn unusable(setting: &str, reason: &str) -> LlmError {
 
 /// Returns the model's own template, or what stands in for it: chatml where the vocabulary has its
 /// marks, otherwise no template.
-fn automatic(model: &LlamaModel, has_token: &dyn Fn(&str) -> bool) -> Result<Choice, LlmError> {
+fn automatic(model: &LlamaModel, has_token: &dyn Fn(&str) -> bool) -> Result<Choice> {
     let reason = match model.chat_template(None) {
         Err(_) => "the model file has no chat template".to_owned(),
         Ok(own) => {
@@ -358,7 +358,7 @@ fn parse(model: &LlamaModel, text: &str) -> Result<Source, TemplateError> {
 }
 
 /// Returns the template of a file.
-fn read_file(model: &LlamaModel, file: &str) -> Result<Choice, LlmError> {
+fn read_file(model: &LlamaModel, file: &str) -> Result<Choice> {
     let unusable = |reason: String| {
         LlmError::settings(
             format!("the chat template {file} cannot be used ({reason})"),
