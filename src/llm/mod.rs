@@ -50,19 +50,17 @@ mod linker;
 mod vocabulary;
 pub mod server;
 pub mod isolated;
-mod open;
 
 pub use discover::{CacheFolders, FoundModel, ModelSource, discover, resolve};
 pub use embedder::{LlamaEmbedder, load_embedder};
 pub use error::LlmError;
 pub use ffi::{CrashName, contain_crashes};
 pub use generator::{LlamaGenerator, load_generator, load_linker};
-pub use isolated::IsolatedGenerator;
+pub use isolated::{IsolatedGenerator, open_generator};
 pub use judge::{LlamaClassifier, load_entailment_judge};
 pub use linker::linker_misfit;
 pub use no_embedder::NoEmbedder;
 pub use numbers::{Random, dot};
-pub use open::open_generator;
 pub use prefixes::prefixes_of;
 pub use reranker::{RerankerLoad, load_reranker};
 pub use role::{

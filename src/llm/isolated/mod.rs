@@ -17,8 +17,10 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::error::{LlmError, Result};
+use super::generator::load_generator;
 use super::role::{Generator, LoadedGenerator, Scorer, Tap};
 use super::rpc::RpcWorker;
+use super::runtime::Runtime;
 use super::values::{
     Completion, Decoding, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token,
 };
@@ -245,5 +247,26 @@ impl LoadedGenerator for IsolatedGenerator {
 
     fn is_lost(&self) -> bool {
         lock(&self.link).is_lost()
+    }
+}
+
+/// Loads the generator of the settings: in this process, or in one of its own where workers hold
+/// its layers.
+///
+/// # Errors
+/// As [`super::load_generator`] and [`IsolatedGenerator::load`].
+pub fn open_generator(
+    runtime: &Runtime,
+    file: &Path,
+    settings: &GeneratorSettings,
+    stop: &StopFlag,
+    progress: &mut dyn FnMut(f32) -> Flow,
+) -> Result<Box<dyn LoadedGenerator>> {
+    if settings.rpc.is_empty() {
+        let generator = load_generator(runtime, file, settings, stop, progress)?;
+        Ok(Box::new(generator))
+    } else {
+        let generator = IsolatedGenerator::load(file, settings, stop, progress)?;
+        Ok(Box::new(generator))
     }
 }

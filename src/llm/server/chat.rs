@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::http::{ServerClient, ServerRequest};
-use super::native::{Likely, lacks_probabilities, read};
+use super::native::{Likely, lacks_probabilities};
 use super::reply::{ReplyPiece, ReplyStep};
 use crate::llm::error::Result;
 use crate::llm::labels::spellings;
@@ -82,7 +82,7 @@ pub(super) struct Trial {
 impl Trial {
     /// Reads an answer.
     pub fn read(client: &ServerClient, answer: Value) -> Result<Self> {
-        let chunk: ChatChunk = read(client, answer)?;
+        let chunk: ChatChunk = client.read(answer)?;
 
         let Some(first) = chunk.choices.first() else {
             return Err(client.unreadable("it holds no choice").into());
@@ -175,7 +175,7 @@ impl Chat {
 
     /// Reads a part of a streamed answer.
     pub fn step(&self, client: &ServerClient, value: Value) -> Result<ReplyStep> {
-        let chunk: ChatChunk = read(client, value)?;
+        let chunk: ChatChunk = client.read(value)?;
         let mut step = ReplyStep::default();
         if let Some(usage) = &chunk.usage {
             step.prompt_tokens = Some(usage.prompt_tokens);
@@ -227,7 +227,7 @@ impl Chat {
         answer: Value,
         labels: &[&str],
     ) -> Result<Labelled> {
-        let chunk: ChatChunk = read(client, answer)?;
+        let chunk: ChatChunk = client.read(answer)?;
         let first = chunk.choices.into_iter().next();
         let likely = first
             .and_then(|choice| choice.logprobs?.content?.into_iter().next())

@@ -8,6 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 use ureq::Agent;
 use ureq::http::Response;
@@ -145,11 +146,14 @@ impl ServerClient {
     ///
     /// # Errors
     /// [`LlmError::Server`]; [`LlmError::Stopped`].
-    pub fn json(&self, request: ServerRequest) -> Result<Value> {
-        let mut answers = self.all_json(vec![request])?;
-        answers
-            .pop()
-            .ok_or_else(|| self.unreadable("it is empty").into())
+    pub fn json<T: DeserializeOwned>(&self, request: ServerRequest) -> Result<T> {
+        let answer = self.all_json(vec![request])?.pop();
+        self.read(answer.ok_or_else(|| self.unreadable("it is empty"))?)
+    }
+
+    /// Reads an answer, or says why it cannot be read.
+    pub fn read<T: DeserializeOwned>(&self, answer: Value) -> Result<T> {
+        serde_json::from_value(answer).map_err(|error| self.unreadable(&error.to_string()).into())
     }
 
     /// Sends requests side by side and returns their answers, in order.

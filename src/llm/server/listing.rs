@@ -4,7 +4,6 @@ use serde::Deserialize;
 
 use super::card::named_card;
 use super::http::{ServerClient, ServerRequest};
-use super::native::read;
 use crate::event::{ModelCard, ModelRole};
 use crate::llm::error::{LlmError, Result, ServerError};
 
@@ -37,8 +36,8 @@ struct ModelListing {
 /// Returns the model that the setting names, or else the first that the server lists. A server that
 /// lists none is believed to have it.
 pub(super) fn find_listed(client: &ServerClient, wanted: &str) -> Result<ListedModel> {
-    let listing = match client.json(ServerRequest::get("/v1/models")) {
-        Ok(listing) => read::<ModelListing>(client, listing)?.data,
+    let listing = match client.json::<ModelListing>(ServerRequest::get("/v1/models")) {
+        Ok(listing) => listing.data,
         Err(LlmError::Server(ServerError::Rejected { .. })) => Vec::new(),
         Err(error) => return Err(error),
     };

@@ -280,10 +280,7 @@ impl Native {
             "messages": messages,
             "chat_template_kwargs": {"enable_thinking": is_thinking},
         });
-        let applied: Applied = read(
-            client,
-            client.json(ServerRequest::post("/apply-template", body))?,
-        )?;
+        let applied: Applied = client.json(ServerRequest::post("/apply-template", body))?;
 
         if !applied.prompt.contains(USER_MARK) {
             let reason = "its chat template leaves the question out";
@@ -312,8 +309,7 @@ impl Native {
             "add_special": parse == Parse::Start,
             "parse_special": parse != Parse::Plain,
         });
-        let answer = client.json(ServerRequest::post("/tokenize", body))?;
-        let Tokenized { tokens } = read(client, answer)?;
+        let Tokenized { tokens } = client.json(ServerRequest::post("/tokenize", body))?;
 
         let mut kept = lock(&self.tokens);
         if kept.len() >= KEPT_TEXTS {
@@ -355,7 +351,7 @@ impl Native {
 
     /// Reads a part of a streamed answer.
     pub fn step(&self, client: &ServerClient, value: Value) -> Result<ReplyStep> {
-        let chunk: NativeChunk = read(client, value)?;
+        let chunk: NativeChunk = client.read(value)?;
 
         let likely = chunk.completion_probabilities.unwrap_or_default();
         if likely.is_empty() && !chunk.content.is_empty() {
@@ -465,7 +461,7 @@ impl Native {
 }
 
 fn first_likely(client: &ServerClient, answer: Value) -> Result<Likely> {
-    let chunk: NativeChunk = read(client, answer)?;
+    let chunk: NativeChunk = client.read(answer)?;
     let likely = chunk.completion_probabilities.unwrap_or_default();
     likely
         .into_iter()
@@ -481,14 +477,6 @@ pub(super) fn lacks_probabilities(client: &ServerClient) -> LlmError {
             "the uncertainty of an answer is read from them: use llama-server, vLLM, LM Studio or Ollama from 0.12.11",
         )
         .into()
-}
-
-/// Reads an answer, or says why it cannot be read.
-pub(super) fn read<T: serde::de::DeserializeOwned>(
-    client: &ServerClient,
-    value: Value,
-) -> Result<T> {
-    serde_json::from_value(value).map_err(|error| client.unreadable(&error.to_string()).into())
 }
 
 /// Returns the text behind the question.

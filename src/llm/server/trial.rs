@@ -11,7 +11,7 @@ use crate::llm::error::{LlmError, Result, ServerError};
 
 /// Asks for llama-server's own interface; `None` where it has another one.
 pub(super) fn props(client: &ServerClient) -> Result<Option<Props>> {
-    match client.json(ServerRequest::get("/props")) {
+    match client.json::<Value>(ServerRequest::get("/props")) {
         Ok(props) => {
             let props: Props = serde_json::from_value(props).unwrap_or_default();
             Ok(Some(props).filter(|props| props.default_generation_settings.is_some()))
@@ -37,7 +37,7 @@ pub(super) fn try_native(
             "prompt": tokens, "n_predict": 1, "n_probs": 2, "temperature": 0.0,
             "cache_prompt": true,
         });
-        client.json(ServerRequest::post("/completion", body))
+        client.json::<Value>(ServerRequest::post("/completion", body))
     };
 
     // only the second one can be evaluated from a prompt before it

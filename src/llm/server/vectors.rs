@@ -1,12 +1,11 @@
 //! An embedder and a reranker behind a model server.
 
 use serde::Deserialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::card::named_card;
 use super::http::{ServerClient, ServerRequest};
 use super::listing::find_listed;
-use super::native::read;
 use crate::config::{EmbedderSettings, RerankerSettings, ServerSettings};
 use crate::event::{ModelCard, ModelRole, StopFlag, logistic};
 use crate::llm::embedder::unit;
@@ -91,7 +90,7 @@ impl ServerEmbedder {
 
         let mut all = Vec::with_capacity(texts.len());
         for (answer, texts) in answers.into_iter().zip(texts.chunks(BATCH)) {
-            let mut found: Vectors = read(&self.client, answer)?;
+            let mut found: Vectors = self.client.read(answer)?;
             found.data.sort_by_key(|vector| vector.index);
             let width = self.card.width as usize;
             let is_whole = found.data.len() == texts.len()
@@ -173,7 +172,7 @@ impl ServerReranker {
         let model = find_listed(&client, &settings.served_model)?.id;
 
         let gives_logits = client
-            .json(ServerRequest::get("/props"))
+            .json::<Value>(ServerRequest::get("/props"))
             .is_ok_and(|props| props.get("default_generation_settings").is_some());
 
         let mut reranker = Self {
@@ -203,8 +202,7 @@ impl Reranker for ServerReranker {
         let body = json!({
             "model": self.model, "query": question, "documents": texts, "top_n": texts.len(),
         });
-        let answer = self.client.json(ServerRequest::post("/v1/rerank", body))?;
-        let found: Scores = read(&self.client, answer)?;
+        let found: Scores = self.client.json(ServerRequest::post("/v1/rerank", body))?;
 
         let mut scores = vec![None; texts.len()];
         for score in found.results {
