@@ -1,6 +1,7 @@
 //! The error of a question file.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use crate::event::Advice;
 
@@ -11,6 +12,16 @@ pub enum EvalError {
     Questions { file: String, reason: String },
     #[error("the question file {file} cannot be read ({reason})")]
     Unreadable { file: String, reason: String },
+}
+
+impl EvalError {
+    /// Returns the error of a file that does not hold questions.
+    pub(super) fn for_questions(file: &Path, reason: impl Into<String>) -> Self {
+        Self::Questions {
+            file: file.display().to_string(),
+            reason: reason.into(),
+        }
+    }
 }
 
 impl Advice for EvalError {

@@ -68,13 +68,13 @@ impl PaperTable {
         let mut figures = Vec::new();
         for (name, values) in of_dataset {
             for (metric, value) in self.figures.iter().zip(values) {
-                let compute = metric.declaration().compute;
+                let figure = metric.declaration().compute;
                 figures.push(PublishedFigure {
                     row: row.name.clone(),
                     metric: *metric,
                     dataset: name.clone(),
                     published: value * scale,
-                    measured: summary.and_then(|summary| compute(understanding, summary)),
+                    measured: summary.and_then(|summary| figure.value(understanding, summary)),
                 });
             }
         }

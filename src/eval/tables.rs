@@ -11,9 +11,10 @@ use super::metrics::{
 };
 use super::published::{Published, PublishedFigure};
 use super::report::Report;
+use super::stress::StressSummary;
 use super::summary::{
     Comparison, Correlation, DenseInterval, KindSummary, ListSummary, PresetSummary,
-    UncertaintySummary, UnderstandingSummary,
+    UnderstandingSummary,
 };
 use super::verdict_fit::{Accepted, FittedVerdicts};
 
@@ -125,6 +126,14 @@ fn plain(cells: &[String]) -> Vec<String> {
 /// A cell where nothing was measured.
 const NO_VALUE: &str = "-";
 
+/// Makes a row of values, each as it is displayed.
+macro_rules! row {
+    ($($cell:expr),+ $(,)?) => {
+        vec![$($cell.to_string()),+]
+    };
+}
+pub(super) use row;
+
 pub fn table(title: &str, head: Vec<String>, rows: impl Iterator<Item = Vec<String>>) -> Table {
     Table {
         title: title.to_owned(),
@@ -138,13 +147,6 @@ pub fn heads(names: &str) -> Vec<String> {
     names.split('|').map(str::to_owned).collect()
 }
 
-/// Returns a head: named columns, then the labels of a section's metrics.
-fn head<M: Metric>(named: &str, section: Section) -> Vec<String> {
-    let mut head = heads(named);
-    head.extend(labels::<M>(section));
-    head
-}
-
 fn labels<M: Metric>(section: Section) -> impl Iterator<Item = String> {
     M::in_section(section).map(|metric| metric.declaration().label.to_owned())
 }
@@ -154,42 +156,70 @@ fn cells<M: Metric>(
     section: Section,
     value: impl Fn(M) -> Option<f64>,
 ) -> impl Iterator<Item = String> {
-    M::in_section(section).map(move |metric| {
-        let format = metric.declaration().format;
-        cell(value(metric), |value| format.value(value))
-    })
-}
-
-/// Returns a row: its first cells, then those of a section's metrics.
-fn row<M: Metric>(
-    mut first: Vec<String>,
-    section: Section,
-    value: impl Fn(M) -> Option<f64>,
-) -> Vec<String> {
-    first.extend(cells(section, value));
-    first
+    M::in_section(section).map(move |metric| cell_of(metric, value(metric)))
 }
 
 /// Returns the cell of a value that may not have been measured.
-fn cell<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
+pub fn cell<T>(value: Option<T>, text: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| NO_VALUE.to_owned(), text)
+}
+
+/// Returns the cell of a metric.
+fn cell_of<M: Metric>(metric: M, value: impl Into<Option<f64>>) -> String {
+    cell(value.into(), |value| {
+        metric.declaration().format.value(value)
+    })
+}
+
+/// Returns a table whose rows end with the metrics of a section: each is its first cells, which
+/// `named` names, and the values.
+fn by_metrics<M: Metric, V: Fn(M) -> Option<f64>>(
+    title: &str,
+    named: &str,
+    section: Section,
+    rows: impl Iterator<Item = (Vec<String>, V)>,
+) -> Table {
+    let mut head = heads(named);
+    head.extend(labels::<M>(section));
+
+    let rows = rows.map(|(mut row, value)| {
+        row.extend(cells(section, value));
+        row
+    });
+    table(title, head, rows)
+}
+
+/// Returns what each preset has several of, with the preset.
+fn each<'p, I: IntoIterator>(
+    presets: &'p [PresetSummary],
+    items: impl Fn(&'p PresetSummary) -> I,
+) -> impl Iterator<Item = (&'p PresetSummary, I::Item)> {
+    presets.iter().flat_map(move |preset| {
+        let items = items(preset).into_iter();
+        items.map(move |item| (preset, item))
+    })
 }
 
 /// Returns the fits as a table.
 fn fitted_verdicts(fitted: &[FittedVerdicts]) -> Table {
+    let accepted = |accepted: Option<Accepted>| {
+        cell(accepted, |of| {
+            format!("{:.0} % from {:.2}", 100.0 * of.share, of.from)
+        })
+    };
+    let pair = |shipped: f64, fitted: f64| format!("{shipped:.3}, {fitted:.3}");
     let row = |of: &FittedVerdicts| {
-        let pair = |shipped: f64, fitted: f64| format!("{shipped:.3}, {fitted:.3}");
-        vec![
-            of.model.chars().take(12).collect(),
-            of.answers.to_string(),
-            of.right.to_string(),
+        row![
+            of.model.chars().take(12).collect::<String>(),
+            of.answers,
+            of.right,
             pair(of.shipped.log_loss, of.fitted.log_loss),
             pair(of.shipped.error, of.fitted.error),
             match of.fit {
                 Some(fit) => format!("{:.2} logit {:+.2}", fit.slope, fit.constant),
                 None => "no: the shipped one predicts as well".to_owned(),
             },
-            of.accepted.map(accepted_cell).join(", "),
+            of.accepted.map(accepted).join(", "),
         ]
     };
     table(
@@ -202,23 +232,15 @@ fn fitted_verdicts(fitted: &[FittedVerdicts]) -> Table {
     )
 }
 
-fn accepted_cell(accepted: Option<Accepted>) -> String {
-    cell(accepted, |of| {
-        format!("{:.0} % from {:.2}", 100.0 * of.share, of.from)
-    })
-}
-
 /// The figures of a paper beside those measured here.
 fn published_table(published: Option<&Published>) -> Table {
     let row = |figure: &PublishedFigure| {
-        let declaration = figure.metric.declaration();
-        let format = declaration.format;
-        vec![
-            figure.row.clone(),
-            figure.dataset.clone(),
-            declaration.label.to_owned(),
-            format.value(figure.published),
-            cell(figure.measured, |value| format.value(value)),
+        row![
+            figure.row,
+            figure.dataset,
+            figure.metric.declaration().label,
+            cell_of(figure.metric, figure.published),
+            cell_of(figure.metric, figure.measured),
         ]
     };
     table(
@@ -229,46 +251,33 @@ fn published_table(published: Option<&Published>) -> Table {
 }
 
 fn answers(presets: &[PresetSummary]) -> Table {
-    let row = |preset: &PresetSummary| {
-        let answered = preset.answered.to_string();
-        let failed = preset.failed.len().to_string();
-        let first = vec![preset.preset.clone(), answered, failed];
-        row(first, Section::Answers, |metric| {
-            Some(preset.scores[metric])
-        })
-    };
-
-    let head = head::<AnswerMetric>("preset|questions|failed", Section::Answers);
-    table("Answers", head, presets.iter().map(row))
+    let rows = presets.iter().map(|preset| {
+        let first = row![preset.preset, preset.answered, preset.failed.len()];
+        (first, |metric: AnswerMetric| Some(preset.scores[metric]))
+    });
+    by_metrics("Answers", "preset|questions|failed", Section::Answers, rows)
 }
 
 /// The evidence in the context by kind of question, as SAKI-RAG's table 4 has it.
 fn evidence_by_kind(presets: &[PresetSummary]) -> Table {
     let metrics = [DepthMetric::Recall, DepthMetric::Precision, DepthMetric::Ie];
+    let of_kinds = || {
+        let kinds = each(presets, |preset| &preset.kinds);
+        kinds
+            .filter_map(|(preset, (kind, summary))| Some((preset, kind, summary.context.as_ref()?)))
+    };
 
-    let rows = presets.iter().flat_map(|preset| {
-        preset.kinds.iter().filter_map(move |(kind, summary)| {
-            let context = summary.context.as_ref()?;
-            let mut row = vec![
-                preset.preset.clone(),
-                kind.clone(),
-                context.questions.to_string(),
-            ];
-            row.extend(metrics.iter().map(|metric| {
-                let format = metric.declaration().format;
-                format.value(context.by_depth[*metric][context.summary_depth()])
-            }));
-            Some(row)
-        })
+    let rows = of_kinds().map(|(preset, kind, context)| {
+        let mut row = row![preset.preset, kind, context.questions];
+        let depth = context.summary_depth();
+        row.extend(metrics.map(|metric| cell_of(metric, context.by_depth[metric][depth])));
+        row
     });
 
     let mut head = heads("preset|kind|questions");
-
-    let depth = presets
-        .iter()
-        .flat_map(|preset| preset.kinds.values())
-        .find_map(|summary| summary.context.as_ref())
-        .map_or(0, |context| context.depths[context.summary_depth()]);
+    let depth = of_kinds()
+        .next()
+        .map_or(0, |(.., context)| context.depths[context.summary_depth()]);
     head.extend(metrics.map(|metric| format!("{}@{depth}", metric.declaration().label)));
 
     table("Evidence in the context by kind of question", head, rows)
@@ -276,20 +285,17 @@ fn evidence_by_kind(presets: &[PresetSummary]) -> Table {
 
 /// Returns the answers of the model with the whole context, and their improvement by the context.
 fn helpfulness(presets: &[PresetSummary]) -> Table {
-    let rows = presets.iter().flat_map(|preset| {
-        let utility = preset.utility.iter();
-        utility.flat_map(move |utility| {
-            UtilityMetric::in_section(Section::Utility).map(move |metric| {
-                let declaration = metric.declaration();
-                let absolute = utility.with_context.as_ref();
-                vec![
-                    preset.preset.clone(),
-                    declaration.label.trim_start_matches("delta ").to_owned(),
-                    utility.contexts.to_string(),
-                    cell(absolute, |values| declaration.format.value(values[metric])),
-                    declaration.format.value(utility.improvement[metric]),
-                ]
-            })
+    let rows = each(presets, |preset| &preset.utility).flat_map(|(preset, utility)| {
+        UtilityMetric::in_section(Section::Utility).map(move |metric| {
+            let label = metric.declaration().label;
+            let absolute = utility.with_context.as_ref().map(|values| values[metric]);
+            row![
+                preset.preset,
+                label.trim_start_matches("delta "),
+                utility.contexts,
+                cell_of(metric, absolute),
+                cell_of(metric, utility.improvement[metric]),
+            ]
         })
     });
     table(
@@ -301,14 +307,12 @@ fn helpfulness(presets: &[PresetSummary]) -> Table {
 
 /// Exact match by kind of question: one row per kind, one column per preset.
 fn kinds(presets: &[PresetSummary]) -> Table {
-    let format = AnswerMetric::ExactMatch.declaration().format;
     let kinds = presets.first().map(|preset| &preset.kinds);
     let row = |(kind, summary): (&String, &KindSummary)| {
-        let mut row = vec![kind.clone(), summary.questions.to_string()];
+        let mut row = row![kind, summary.questions];
         row.extend(presets.iter().map(|preset| {
-            cell(preset.kinds.get(kind), |summary| {
-                format.value(summary.exact_match)
-            })
+            let exact_match = preset.kinds.get(kind).map(|summary| summary.exact_match);
+            cell_of(AnswerMetric::ExactMatch, exact_match)
         }));
         row
     };
@@ -324,44 +328,37 @@ fn kinds(presets: &[PresetSummary]) -> Table {
 
 /// Wrong answers by their first broken link: one row per link, one column per preset.
 fn broken_links(presets: &[PresetSummary]) -> Table {
-    let links = presets.iter().flat_map(|preset| preset.broken.keys());
-    let links: BTreeSet<BrokenLink> = links.copied().collect();
+    let links: BTreeSet<BrokenLink> = each(presets, |preset| preset.broken.keys())
+        .map(|(_, link)| *link)
+        .collect();
     let row = |link: BrokenLink| {
-        let counts = presets.iter().map(|preset| {
-            let count = preset.broken.get(&link).copied().unwrap_or(0);
-            count.to_string()
-        });
-        [link.name().to_owned()].into_iter().chain(counts).collect()
+        let mut row = row![link.name()];
+        let counts = presets.iter().map(|preset| preset.broken.get(&link));
+        row.extend(counts.map(|count| count.unwrap_or(&0).to_string()));
+        row
     };
 
-    let head = ["first broken link".to_owned()].into_iter();
+    let mut head = heads("first broken link");
+    head.extend(presets.iter().map(|preset| preset.preset.clone()));
     table(
         "Wrong answers, by what went wrong first",
-        head.chain(presets.iter().map(|preset| preset.preset.clone()))
-            .collect(),
+        head,
         links.into_iter().map(row),
     )
 }
 
 /// Answers from disturbed contexts: one row per disturbance of a preset.
 fn stress(presets: &[PresetSummary]) -> Table {
-    let rows = presets.iter().flat_map(|preset| {
-        preset.stress.iter().map(|summary| {
-            vec![
-                preset.preset.clone(),
-                summary.disturbance.to_string(),
-                summary.questions.to_string(),
-                summary.right.to_string(),
-                summary.lost.to_string(),
-                summary.gained.to_string(),
-                summary.refused.to_string(),
-            ]
-        })
-    });
+    let row = |(preset, of): (&PresetSummary, &StressSummary)| {
+        let counts = [of.questions, of.right, of.lost, of.gained, of.refused];
+        let mut row = row![preset.preset, of.disturbance];
+        row.extend(counts.map(|count| count.to_string()));
+        row
+    };
     table(
         "Answers from disturbed contexts",
         heads("preset|context|questions|right|no longer right|right only so|refused"),
-        rows,
+        each(presets, |preset| &preset.stress).map(row),
     )
 }
 
@@ -385,52 +382,36 @@ fn lists(section: Section, presets: &[PresetSummary]) -> Table {
     head.extend(labels::<ListMetric>(section));
 
     let row = |preset: &PresetSummary, name: &str, list: &ListSummary| {
-        let mut row = vec![preset.preset.clone(), name.to_owned()];
+        let mut row = row![preset.preset, name];
         for metric in DepthMetric::in_section(section) {
-            let format = metric.declaration().format;
             let values = list.by_depth[metric].iter();
-            row.extend(values.map(|value| format.value(*value)));
+            row.extend(values.map(|value| cell_of(metric, *value)));
         }
         row.extend(cells(section, |metric| Some(list.whole[metric])));
         row
     };
-    let rows = presets.iter().flat_map(|preset| {
-        let named = [("found", &preset.found), ("context", &preset.context)];
-        let lists = named
-            .into_iter()
-            .filter_map(|(name, list)| Some((name, list.as_ref()?)));
-        lists
-            .map(|(name, list)| row(preset, name, list))
-            .collect::<Vec<_>>()
+    let named = each(presets, |preset| {
+        [("found", &preset.found), ("context", &preset.context)]
     });
+    let rows = named.filter_map(|(preset, (name, list))| Some(row(preset, name, list.as_ref()?)));
     table(title, head, rows)
 }
 
 fn uncertainty(presets: &[PresetSummary]) -> Table {
-    let row = |preset: &PresetSummary, summary: &UncertaintySummary| {
-        let measure = summary.measure.declaration().label.to_owned();
-        let first = vec![
-            preset.preset.clone(),
-            measure,
-            summary.questions.to_string(),
-        ];
-        let mut row = row(first, Section::Uncertainty, |metric| {
+    let rows = each(presets, |preset| &preset.uncertainty).map(|(preset, summary)| {
+        let label = summary.measure.declaration().label;
+        let mut row = row![preset.preset, label, summary.questions];
+        row.extend(cells(Section::Uncertainty, |metric| {
             summary.separation[metric]
-        });
+        }));
         row.push(cell(summary.interval, |interval| {
             format!("[{:.3}, {:.3}]", interval.low, interval.high)
         }));
         row
-    };
-
-    let rows = presets.iter().flat_map(|preset| {
-        preset
-            .uncertainty
-            .iter()
-            .map(move |summary| row(preset, summary))
     });
 
-    let mut head = head::<SeparationMetric>("preset|measure|questions", Section::Uncertainty);
+    let mut head = heads("preset|measure|questions");
+    head.extend(labels::<SeparationMetric>(Section::Uncertainty));
     head.push("AUROC, 95 %".to_owned());
     table(
         "How well uncertainty separates wrong answers from right ones",
@@ -450,22 +431,18 @@ fn with_interval(figure: f64, interval: Option<Interval>) -> String {
 fn utility(presets: &[PresetSummary]) -> Table {
     let pearson =
         |of: &Correlation| cell(of.pearson, |pearson| with_interval(pearson, of.interval));
-    let row = |preset: &PresetSummary, whole: &Correlation, every: &Correlation| {
-        vec![
-            preset.preset.clone(),
-            whole.of.to_owned(),
-            whole.contexts.to_string(),
-            pearson(whole),
-            every.contexts.to_string(),
-            pearson(every),
-        ]
-    };
-    let rows = presets.iter().flat_map(|preset| {
-        let measured = preset.utility.iter();
-        let pairs = measured.flat_map(|utility| utility.whole.iter().zip(&utility.every));
-        pairs
-            .map(|(whole, every)| row(preset, whole, every))
-            .collect::<Vec<_>>()
+    let rows = each(presets, |preset| &preset.utility).flat_map(|(preset, utility)| {
+        let pairs = utility.whole.iter().zip(&utility.every);
+        pairs.map(move |(whole, every)| {
+            row![
+                preset.preset,
+                whole.of,
+                whole.contexts,
+                pearson(whole),
+                every.contexts,
+                pearson(every),
+            ]
+        })
     });
     table(
         "Pearson's correlation with the share of evidence in the context",
@@ -475,53 +452,46 @@ fn utility(presets: &[PresetSummary]) -> Table {
 }
 
 fn understanding(summaries: &[UnderstandingSummary]) -> Table {
-    let row = |summary: &UnderstandingSummary| {
+    let rows = summaries.iter().map(|summary| {
         let context = if summary.certain {
             "certain"
         } else {
             "uncertain"
         };
-
-        let questions = summary.questions.to_string();
-        let first = vec![summary.preset.clone(), context.to_owned(), questions];
-        row(first, Section::Understanding, |metric| {
+        let first = row![summary.preset, context, summary.questions];
+        (first, |metric: UnderstandingMetric| {
             Some(summary.values[metric])
         })
-    };
-
-    table(
+    });
+    by_metrics(
         "Questions whose context was understood, and others",
-        head::<UnderstandingMetric>("preset|context|questions", Section::Understanding),
-        summaries.iter().map(row),
+        "preset|context|questions",
+        Section::Understanding,
+        rows,
     )
 }
 
 /// Exact match by DENSE, as figures 3 and 5 of "DENSE-RAG" have it.
 fn dense(presets: &[PresetSummary]) -> Table {
-    let format = AnswerMetric::ExactMatch.declaration().format;
-    let or_none = |value: Option<f64>| cell(value, |value| format.value(value));
-    let row = |preset: &PresetSummary, interval: &DenseInterval| {
+    let exact_match = |value| cell_of::<AnswerMetric>(AnswerMetric::ExactMatch, value);
+    let row = |(preset, interval): (&PresetSummary, &DenseInterval)| {
         let range = match interval.up_to {
             Some(up_to) => format!("{:.1} to {up_to:.1}", interval.above),
             None => format!("above {:.1}", interval.above),
         };
-        vec![
-            preset.preset.clone(),
+        row![
+            preset.preset,
             range,
-            interval.questions.to_string(),
-            format.value(interval.exact_match),
-            or_none(interval.exact_match_up_to),
-            or_none(interval.exact_match_above),
+            interval.questions,
+            exact_match(Some(interval.exact_match)),
+            exact_match(interval.exact_match_up_to),
+            exact_match(interval.exact_match_above),
         ]
     };
-    let rows = presets.iter().flat_map(|preset| {
-        let intervals = preset.dense.iter();
-        intervals.map(move |interval| row(preset, interval))
-    });
     table(
         "Exact match by DENSE, nats",
         heads("preset|DENSE|questions|exact match|up to its end|above it"),
-        rows,
+        each(presets, |preset| &preset.dense).map(row),
     )
 }
 
@@ -530,16 +500,15 @@ fn chunks(presets: &[PresetSummary]) -> Table {
     let searched = presets
         .iter()
         .filter(|preset| preset.chunks[ChunkMetric::Found].is_some());
-
-    let row = |preset: &PresetSummary| {
-        let first = vec![preset.preset.clone()];
-        row(first, Section::Chunks, |metric| preset.chunks[metric])
-    };
-
-    table(
+    let rows = searched.map(|preset| {
+        let figure = |metric: ChunkMetric| preset.chunks[metric];
+        (row![preset.preset], figure)
+    });
+    by_metrics(
         "Chunks per question, from the search to the prompt",
-        head::<ChunkMetric>("preset", Section::Chunks),
-        searched.map(row),
+        "preset",
+        Section::Chunks,
+        rows,
     )
 }
 
@@ -555,7 +524,7 @@ fn comparisons(comparisons: &[Comparison]) -> Table {
     head.extend(columns.iter().map(|(label, _)| (*label).to_owned()));
 
     let row = |(number, comparison): (usize, &Comparison)| {
-        let mut row = vec![comparison.preset.clone(), comparison.against.clone()];
+        let mut row = row![comparison.preset, comparison.against];
         row.extend(columns.iter().map(|(_, cells)| cells[number].clone()));
         row
     };
@@ -596,13 +565,9 @@ where
 }
 
 fn cost(presets: &[PresetSummary]) -> Table {
-    let row = |preset: &PresetSummary| {
-        let first = vec![preset.preset.clone()];
-        row(first, Section::Cost, |metric| Some(preset.cost[metric]))
-    };
-    table(
-        "Cost per question",
-        head::<CostMetric>("preset", Section::Cost),
-        presets.iter().map(row),
-    )
+    let rows = presets.iter().map(|preset| {
+        let cost = |metric: CostMetric| Some(preset.cost[metric]);
+        (row![preset.preset], cost)
+    });
+    by_metrics("Cost per question", "preset", Section::Cost, rows)
 }

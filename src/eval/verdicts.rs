@@ -12,7 +12,7 @@ use serde_json::Value;
 use super::datasets;
 use super::error::EvalError;
 use super::metrics::{exact_match, substring};
-use super::tables::{self, Table, heads};
+use super::tables::{self, Table, cell, heads, row};
 use crate::event::Flow;
 use crate::llm::{Entailment, LlmError};
 use crate::methods::ModelCalls;
@@ -132,26 +132,18 @@ pub struct VerdictFigure {
 /// A file that cannot be read or has no judged answer.
 pub fn read(path: &Path, limit: Option<usize>) -> Result<Vec<Judged>, EvalError> {
     let text = datasets::text(path)?;
-    let records: Vec<Value> =
-        serde_json::from_str(&text).map_err(|error| EvalError::Questions {
-            file: path.display().to_string(),
-            reason: error.to_string(),
-        })?;
+    let records: Vec<Value> = serde_json::from_str(&text)
+        .map_err(|error| EvalError::for_questions(path, error.to_string()))?;
 
     let mut by_system: BTreeMap<String, Vec<Judged>> = BTreeMap::new();
-    for record in records.iter().filter(|record| record["improper"] != true) {
-        for judged in answers_of(record) {
-            by_system
-                .entry(judged.system.clone())
-                .or_default()
-                .push(judged);
-        }
+    let proper = records.iter().filter(|record| record["improper"] != true);
+    for judged in proper.flat_map(answers_of) {
+        let of_system = by_system.entry(judged.system.clone()).or_default();
+        of_system.push(judged);
     }
     if by_system.is_empty() {
-        return Err(EvalError::Questions {
-            file: path.display().to_string(),
-            reason: "no answer in it has a verdict, as those of EVOUNA have".to_owned(),
-        });
+        let reason = "no answer in it has a verdict, as those of EVOUNA have";
+        return Err(EvalError::for_questions(path, reason));
     }
     let spread = |judged: Vec<Judged>| {
         let wanted = limit.unwrap_or(judged.len()).min(judged.len());
@@ -290,13 +282,12 @@ fn agreement(verdicts: &[(bool, bool)]) -> [f64; 2] {
 pub fn table(title: &str, figures: &[VerdictFigure]) -> Table {
     let pair = |[f1, accuracy]: [f64; 2]| format!("{:.1} / {:.1}", f1 * 100.0, accuracy * 100.0);
     let row = |figure: &VerdictFigure| {
-        let published = figure.published.map_or_else(|| "-".to_owned(), pair);
-        vec![
-            figure.evaluator.name().to_owned(),
-            figure.system.clone(),
-            figure.answers.to_string(),
+        row![
+            figure.evaluator.name(),
+            figure.system,
+            figure.answers,
             pair([figure.f1, figure.accuracy]),
-            published,
+            cell(figure.published, pair),
         ]
     };
 

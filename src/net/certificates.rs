@@ -35,18 +35,17 @@ pub(super) fn http_roots() -> Result<RootCerts, UnusableCertificates> {
     })
 }
 
-/// Returns the certificates for other protocols.
+/// Returns the certificates of `SSL_CERT_FILE` for other protocols; `None` where it is not set.
 ///
 /// # Errors
 /// [`UnusableCertificates`] for a file that cannot be read, or whose certificates are damaged or
 /// none.
-pub fn rustls_roots() -> Result<RootCertStore, UnusableCertificates> {
-    let mut roots = RootCertStore::empty();
+pub fn own_roots() -> Result<Option<RootCertStore>, UnusableCertificates> {
     let Some((file, certificates)) = own()? else {
-        roots.extend(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
-        return Ok(roots);
+        return Ok(None);
     };
 
+    let mut roots = RootCertStore::empty();
     for certificate in certificates {
         let der = CertificateDer::from(certificate.der().to_vec());
         roots.add(der).map_err(|error| UnusableCertificates {
@@ -55,7 +54,7 @@ pub fn rustls_roots() -> Result<RootCertStore, UnusableCertificates> {
         })?;
     }
 
-    Ok(roots)
+    Ok(Some(roots))
 }
 
 /// Reads the file of `SSL_CERT_FILE`; `None` where the variable is not set.

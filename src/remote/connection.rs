@@ -1,6 +1,5 @@
 //! Connections to a database, and its errors.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use postgres::config::{Host, SslMode};
@@ -75,7 +74,7 @@ impl Database {
         let connected = if self.is_plain() {
             self.config.connect(NoTls)
         } else {
-            self.config.connect(MakeRustlsConnect::new(tls()?))
+            self.config.connect(tls()?)
         };
         connected.map_err(|error| match error.code() {
             Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
@@ -107,9 +106,9 @@ impl Database {
         let cancelled = if self.is_plain() {
             token.cancel_query(NoTls)
         } else {
-            token.cancel_query(MakeRustlsConnect::new(tls()?))
+            token.cancel_query(tls()?)
         };
-        cancelled.map_err(|error| self.failure(&error))
+        cancelled.at(self)
     }
 
     fn is_plain(&self) -> bool {
@@ -133,6 +132,24 @@ impl Database {
             place: self.place.clone(),
             reason: reason.to_string(),
         }
+    }
+}
+
+/// A result whose error is reported with the place of its database.
+pub(super) trait AtDatabase<T> {
+    fn at(self, database: &Database) -> Result<T, RemoteError>;
+}
+
+impl<T> AtDatabase<T> for Result<T, postgres::Error> {
+    fn at(self, database: &Database) -> Result<T, RemoteError> {
+        self.map_err(|error| database.failure(&error))
+    }
+}
+
+/// A row that is not what this program writes.
+impl<T> AtDatabase<T> for serde_json::Result<T> {
+    fn at(self, database: &Database) -> Result<T, RemoteError> {
+        self.map_err(|error| database.damage(error))
     }
 }
 
@@ -170,19 +187,20 @@ fn place(config: &Config) -> String {
     format!("{}/{}", hosts.join(","), database.unwrap_or_default())
 }
 
-fn tls() -> Result<ClientConfig, RemoteError> {
-    let unusable = |reason: String| {
+fn tls() -> Result<MakeRustlsConnect, RemoteError> {
+    let own = net::own_roots().map_err(|error| {
         RemoteError::settings(
-            format!("no encrypted connection can be made ({reason})"),
+            format!("no encrypted connection can be made ({error})"),
             "correct SSL_CERT_FILE, or unset it",
         )
-    };
-    let roots = net::rustls_roots().map_err(|error| unusable(error.to_string()))?;
-    let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let builder = ClientConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .map_err(|error| unusable(error.to_string()))?;
-    Ok(builder.with_root_certificates(roots).with_no_client_auth())
+    })?;
+    Ok(match own {
+        Some(roots) => {
+            let builder = ClientConfig::builder().with_root_certificates(roots);
+            MakeRustlsConnect::new(builder.with_no_client_auth())
+        }
+        None => MakeRustlsConnect::with_webpki_roots(),
+    })
 }
 
 #[cfg(test)]

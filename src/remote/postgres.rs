@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use postgres::{Client, IsolationLevel};
 
-use super::connection::Database;
+use super::connection::{AtDatabase as _, Database};
 use super::error::RemoteError;
 use super::read::Snapshot;
 use super::write::PartWriter;
@@ -71,7 +71,7 @@ impl Postgres {
                 .isolation_level(IsolationLevel::RepeatableRead)
                 .read_only(true)
                 .start()
-                .map_err(|error| self.database.failure(&error))?;
+                .at(&self.database)?;
             look(&mut Snapshot::new(transaction, &self.database)?)
         })
     }
@@ -93,10 +93,7 @@ impl Postgres {
             let asked = "select current_setting('server_version'), \
                  (select extversion::text from pg_extension where extname = 'vector')";
 
-            let row = client
-                .query_one(asked, &[])
-                .map_err(|error| self.database.failure(&error))?;
-
+            let row = client.query_one(asked, &[]).at(&self.database)?;
             let server: String = row.get(0);
             let vectors: Option<String> = row.get(1);
             let vectors = vectors.map_or("without pgvector".to_owned(), |version| {

@@ -5,36 +5,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use postgres::Transaction;
 use postgres::types::Type;
 
-use super::connection::Database;
+use super::connection::{AtDatabase as _, Database};
 use super::error::RemoteError;
 use super::postings::{self, BUCKET_CHUNKS, BlockBuilder};
 use super::rows::copy;
-use super::values::{ChunkWords, StoredDocument};
+use super::values::{ChunkWords, PartChange, StoredDocument};
 
 /// Replaces the postings of every bucket in which chunks are removed or added.
 pub(super) fn publish_words(
     publishing: &mut Transaction<'_>,
-    words: &mut dyn FnMut(&StoredDocument) -> Result<Vec<ChunkWords>, RemoteError>,
-    removed: &[StoredDocument],
-    added: &[StoredDocument],
-    after: &[StoredDocument],
+    change: PartChange<'_>,
     database: &Database,
 ) -> Result<(), RemoteError> {
     let schema = &database.schema;
-    let touched: BTreeSet<u64> = removed
-        .iter()
-        .chain(added)
+    let moved = change.removed.iter().chain(&change.added);
+    let touched: BTreeSet<u64> = moved
         .flat_map(|one| postings::bucket(one.first_chunk)..=postings::bucket(one.chunks().end))
         .collect();
     let buckets: Vec<i64> = touched.iter().map(|bucket| *bucket as i64).collect();
     let clear = format!("delete from {schema}.posting where bucket = any($1)");
-    publishing
-        .execute(&clear, &[&buckets])
-        .map_err(|error| database.failure(&error))?;
+    publishing.execute(&clear, &[&buckets]).at(database)?;
 
     let mut bucket_words = BucketWords {
-        documents: after.iter().map(|one| (one.first_chunk, one)).collect(),
-        words,
+        documents: change
+            .after
+            .iter()
+            .map(|one| (one.first_chunk, one))
+            .collect(),
+        words: change.words,
         last: None,
     };
     let types = [Type::TEXT, Type::INT8, Type::INT4, Type::BYTEA];

@@ -6,7 +6,7 @@ use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Row, Transaction};
 
-use super::connection::Database;
+use super::connection::{AtDatabase as _, Database};
 use super::error::RemoteError;
 use super::postings::{self, Block, CorpusCounts};
 use super::types::{Half, Widened};
@@ -41,9 +41,7 @@ impl<'a> Snapshot<'a> {
 
         // `local` ends with the transaction: a connection may serve another reader next
         let settings = format!("set local statement_timeout = {TIMEOUT_MS}");
-        transaction
-            .batch_execute(&settings)
-            .map_err(|error| database.failure(&error))?;
+        transaction.batch_execute(&settings).at(database)?;
 
         let asked = format!(
             "select version, embedder, width, card from {schema}.meta left join {schema}.part on true order by number"
@@ -70,9 +68,7 @@ impl<'a> Snapshot<'a> {
         if self.head.parts.is_empty() {
             return Ok(Vec::new());
         }
-        self.transaction
-            .query(statement, values)
-            .map_err(|error| self.database.failure(&error))
+        self.transaction.query(statement, values).at(self.database)
     }
 
     /// Returns the error of an entry that is not what this program writes.
@@ -127,8 +123,9 @@ impl<'a> Snapshot<'a> {
             "set local hnsw.ef_search = {ef}; set local hnsw.iterative_scan = strict_order; \
              set local enable_seqscan = off; set local enable_sort = off"
         );
-        let failed = |error| self.database.failure(&error);
-        self.transaction.batch_execute(&settings).map_err(failed)?;
+        self.transaction
+            .batch_execute(&settings)
+            .at(self.database)?;
         let asked =
             format!("select id, v <#> $1 as distance from {schema}.vector order by v <#> $1");
         let Some(allowed) = wanted.allowed else {
@@ -153,11 +150,10 @@ impl<'a> Snapshot<'a> {
         values: &[&(dyn ToSql + Sync)],
         mut see: impl FnMut(&Row) -> Result<bool, RemoteError>,
     ) -> Result<(), RemoteError> {
-        let failed = |error| self.database.failure(&error);
-        let portal = self.transaction.bind(statement, values).map_err(failed)?;
+        let portal = self.transaction.bind(statement, values).at(self.database)?;
         loop {
             let rows = self.transaction.query_portal(&portal, FETCHED_ROWS);
-            let rows = rows.map_err(failed)?;
+            let rows = rows.at(self.database)?;
             for row in &rows {
                 if !see(row)? {
                     return Ok(());
@@ -311,7 +307,7 @@ fn head(rows: &[Row], database: &Database) -> Result<CorpusHead, RemoteError> {
             continue;
         };
 
-        let card: PartCard = serde_json::from_str(card).map_err(|error| database.damage(error))?;
+        let card: PartCard = serde_json::from_str(card).at(database)?;
         if card.generation > 0 {
             head.parts.push(card);
         }
@@ -335,7 +331,7 @@ pub(super) fn check_format(found: i64, database: &Database) -> Result<(), Remote
 
 /// Reads a chunk.
 fn chunk(row: &Row, database: &Database) -> Result<ChunkText, RemoteError> {
-    serde_json::from_str(row.get("body")).map_err(|error| database.damage(error))
+    serde_json::from_str(row.get("body")).at(database)
 }
 
 /// Reads a document.

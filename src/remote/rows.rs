@@ -4,7 +4,7 @@ use postgres::Transaction;
 use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::{ToSql, Type};
 
-use super::connection::Database;
+use super::connection::{AtDatabase as _, Database};
 use super::error::RemoteError;
 use super::types::Half;
 use super::values::{SentDocument, StoredDocument};
@@ -15,14 +15,12 @@ pub(super) fn add_documents(
     documents: &[SentDocument],
     database: &Database,
 ) -> Result<(), RemoteError> {
-    let failed = |error: postgres::Error| database.failure(&error);
     let schema = &database.schema;
-
     let add = format!(
         "insert into {schema}.document (id, part, path, key, entry, chunks, live) \
          values ($1, $2, $3, $4, $5, $6, false)"
     );
-    let add = batch.prepare(&add).map_err(failed)?;
+    let add = batch.prepare(&add).at(database)?;
 
     for SentDocument { stored, .. } in documents {
         let values: &[&(dyn ToSql + Sync)] = &[
@@ -33,7 +31,7 @@ pub(super) fn add_documents(
             &stored.entry,
             &(stored.count as i32),
         ];
-        batch.execute(&add, values).map_err(failed)?;
+        batch.execute(&add, values).at(database)?;
     }
 
     Ok(())
@@ -74,10 +72,9 @@ pub(super) fn add_vectors(
 
     let schema = &database.schema;
     // the type `halfvec` has another number in every database
-    let columns = batch
-        .prepare(&format!("select id, v from {schema}.staged_vector"))
-        .map_err(|error| database.failure(&error))?;
-    let columns = columns.columns().iter();
+    let asked = format!("select id, v from {schema}.staged_vector");
+    let prepared = batch.prepare(&asked).at(database)?;
+    let columns = prepared.columns().iter();
     let types: Vec<Type> = columns.map(|column| column.type_().clone()).collect();
     let into = format!("copy {schema}.staged_vector (id, v) from stdin binary");
     copy(batch, database, &into, &types, |write| {
@@ -106,16 +103,11 @@ pub(super) fn delete(
             "delete from {schema}.{table} using {schema}.document \
              where document.id = any($1) and {table}.id >= document.id and {table}.id < document.id + document.chunks"
         );
-        batch
-            .execute(&of_documents, &[&ids])
-            .map_err(|error| database.failure(&error))?;
+        batch.execute(&of_documents, &[&ids]).at(database)?;
     }
 
     let themselves = format!("delete from {schema}.document where id = any($1)");
-    batch
-        .execute(&themselves, &[&ids])
-        .map_err(|error| database.failure(&error))?;
-
+    batch.execute(&themselves, &[&ids]).at(database)?;
     Ok(())
 }
 
@@ -129,17 +121,13 @@ pub(super) fn copy(
     types: &[Type],
     rows: impl FnOnce(&mut WriteRow<'_>) -> Result<(), RemoteError>,
 ) -> Result<(), RemoteError> {
-    let writer = batch
-        .copy_in(into)
-        .map_err(|error| database.failure(&error))?;
+    let writer = batch.copy_in(into).at(database)?;
     let mut writer = BinaryCopyInWriter::new(writer, types);
 
-    rows(&mut |row| writer.write(row).map_err(|error| database.failure(&error)))?;
+    rows(&mut |row| writer.write(row).at(database))?;
 
-    writer
-        .finish()
-        .map(|_| ())
-        .map_err(|error| database.failure(&error))
+    writer.finish().at(database)?;
+    Ok(())
 }
 
 /// Returns a value as text.

@@ -3,24 +3,21 @@
 use postgres::error::SqlState;
 use postgres::{Client, Transaction};
 
-use super::connection::Database;
+use super::connection::{AtDatabase as _, Database};
 use super::error::RemoteError;
 
 /// The number of the lock under which tables are created and parts are numbered.
 const SETUP_LOCK: i32 = -1;
+
 /// Begins a transaction that one writer of the collection has at a time.
 pub(super) fn setup<'c>(
     client: &'c mut Client,
     database: &Database,
 ) -> Result<Transaction<'c>, RemoteError> {
-    let failed = |error: postgres::Error| database.failure(&error);
-    let mut setup = client.transaction().map_err(failed)?;
-    setup
-        .execute(
-            "select pg_advisory_xact_lock($1, $2)",
-            &[&lock_number(&database.schema), &SETUP_LOCK],
-        )
-        .map_err(failed)?;
+    let mut setup = client.transaction().at(database)?;
+    let lock = "select pg_advisory_xact_lock($1, $2)";
+    let number = lock_number(&database.schema);
+    setup.execute(lock, &[&number, &SETUP_LOCK]).at(database)?;
     Ok(setup)
 }
 

@@ -3,9 +3,10 @@
 use std::thread;
 use std::time::Duration;
 
+use postgres::types::ToSql;
 use postgres::{Client, Transaction};
 
-use super::connection::Database;
+use super::connection::{AtDatabase as _, Database};
 use super::error::RemoteError;
 use super::ids::part_start;
 use super::publish::publish_words;
@@ -42,88 +43,71 @@ impl PartWriter {
 
     /// Creates the tables where they are missing, and checks their format.
     fn create(&mut self, claim: &Claim) -> Result<(), RemoteError> {
-        let database = self.database.clone();
-        let failed = |error: postgres::Error| database.failure(&error);
+        let database = &self.database;
         let schema = &database.schema;
-        let mut setup = setup(&mut self.client, &database)?;
+        let mut setup = setup(&mut self.client, database)?;
 
-        let known = setup
-            .query_one(
-                // to_regclass gives null for a table that is missing, where a cast to regclass
-                // fails
-                "select to_regclass($1) is not null",
-                &[&format!("{schema}.meta")],
-            )
-            .map_err(failed)?;
+        // to_regclass gives null for a table that is missing, where a cast to regclass fails
+        let asked = "select to_regclass($1) is not null";
+        let known = setup.query_one(asked, &[&format!("{schema}.meta")]);
 
-        if !known.get::<_, bool>(0) {
-            add_extension(&mut setup, &database)?;
-            setup
-                .batch_execute(&tables(schema, claim.width.max(1)))
-                .map_err(failed)?;
-            let begun = format!("insert into {schema}.meta values ($1, $2, $3)");
-            setup
-                .execute(
-                    &begun,
-                    &[&(FORMAT as i32), &claim.embedder, &(claim.width as i32)],
-                )
-                .map_err(failed)?;
+        if !known.at(database)?.get::<_, bool>(0) {
+            add_extension(&mut setup, database)?;
+            let tables = tables(schema, claim.width.max(1));
+            setup.batch_execute(&tables).at(database)?;
+            let begin = format!("insert into {schema}.meta values ($1, $2, $3)");
+            let values: &[&(dyn ToSql + Sync)] =
+                &[&(FORMAT as i32), &claim.embedder, &(claim.width as i32)];
+            setup.execute(&begin, values).at(database)?;
         }
 
         let meta = format!("select version from {schema}.meta");
-        let version: i32 = setup.query_one(&meta, &[]).map_err(failed)?.get(0);
-        check_format(i64::from(version), &database)?;
+        let version: i32 = setup.query_one(&meta, &[]).at(database)?.get(0);
+        check_format(i64::from(version), database)?;
 
-        setup.commit().map_err(failed)
+        setup.commit().at(database)
     }
 
     /// Returns the part of a claim, which is added where it is missing.
     fn take(&mut self, claim: &Claim) -> Result<PartCard, RemoteError> {
-        let database = self.database.clone();
-        let failed = |error: postgres::Error| database.failure(&error);
+        let database = &self.database;
         let schema = &database.schema;
-        let mut setup = setup(&mut self.client, &database)?;
+        let mut setup = setup(&mut self.client, database)?;
         let asked = format!("select card from {schema}.part order by number");
-        let rows = setup.query(&asked, &[]).map_err(failed)?;
-        let cards: Result<Vec<PartCard>, _> = rows
-            .iter()
-            .map(|row| serde_json::from_str(row.get(0)))
-            .collect();
-        let cards = cards.map_err(|error| database.damage(error))?;
+        let rows = setup.query(&asked, &[]).at(database)?;
+        let cards = rows.iter().map(|row| serde_json::from_str(row.get(0)));
+        let cards: Vec<PartCard> = cards.collect::<serde_json::Result<_>>().at(database)?;
 
         let others = cards.iter().filter(|card| card.name != claim.name);
         let has_others = others.clone().any(|card| card.has_vectors);
-        self.replaces = find_replacement(&mut setup, claim, has_others, &database)?;
+        self.replaces = find_replacement(&mut setup, claim, has_others, database)?;
         let card = match claim.find_in(&cards, schema)? {
             Some(card) => card.clone(),
             None => {
                 let card = claim.new_part(&cards, schema)?;
                 let add = format!("insert into {schema}.part values ($1, $2, $3)");
-                setup
-                    .execute(&add, &[&(card.number as i32), &card.name, &json(&card)])
-                    .map_err(failed)?;
+                let added = setup.execute(&add, &[&(card.number as i32), &card.name, &json(&card)]);
+                added.at(database)?;
                 card
             }
         };
-        setup.commit().map_err(failed)?;
+        setup.commit().at(database)?;
         Ok(card)
     }
 
     /// Takes the lock of a part, which ends with the connection.
     fn lock(&mut self, card: &PartCard) -> Result<(), RemoteError> {
         let number = card.number as i32;
+        let schema = &self.database.schema;
+        let take = "select pg_try_advisory_lock($1, $2)";
         let taken = self
             .client
-            .query_one(
-                "select pg_try_advisory_lock($1, $2)",
-                &[&lock_number(&self.database.schema), &number],
-            )
-            .map_err(|error| self.database.failure(&error))?;
+            .query_one(take, &[&lock_number(schema), &number]);
 
-        if !taken.get::<_, bool>(0) {
+        if !taken.at(&self.database)?.get::<_, bool>(0) {
             return Err(RemoteError::InUse {
                 part: card.name.clone(),
-                collection: self.database.schema.clone(),
+                collection: schema.clone(),
             });
         }
 
@@ -138,8 +122,7 @@ impl PartWriter {
             "select (select sum((card::json ->> 'chunks')::bigint) from {schema}.part)::bigint, \
              to_regclass('{schema}.vector_graph') is not null"
         );
-        let row = self.client.query_one(&asked, &[]);
-        let row = row.map_err(|error| self.database.failure(&error))?;
+        let row = self.client.query_one(&asked, &[]).at(&self.database)?;
         let vectors = row.get::<_, Option<i64>>(0).unwrap_or(0) as u64;
         let is_built: bool = row.get(1);
         Ok(!is_built && vectors > MAX_EXACT_VECTORS)
@@ -155,20 +138,19 @@ impl PartWriter {
         let card = self.take(claim)?;
         self.lock(&card)?;
 
-        let schema = &self.database.schema;
-        let failed = |error| self.database.failure(&error);
+        let database = &self.database;
+        let schema = &database.schema;
         // read again: another writer may have published before the lock was free
         let asked = format!("select card from {schema}.part where number = $1");
-        let row = self.client.query_one(&asked, &[&self.part]);
-        let card = serde_json::from_str(row.map_err(failed)?.get(0));
+        let row = self.client.query_one(&asked, &[&self.part]).at(database)?;
         let mut state = PartState {
-            card: card.map_err(|error| self.database.damage(error))?,
+            card: serde_json::from_str(row.get(0)).at(database)?,
             ..PartState::default()
         };
         let asked = format!(
             "select id, part, path, key, entry, chunks, live from {schema}.document where part = $1"
         );
-        for row in self.client.query(&asked, &[&self.part]).map_err(failed)? {
+        for row in self.client.query(&asked, &[&self.part]).at(database)? {
             state.insert(document(&row), row.get("live"));
         }
         Ok(state)
@@ -176,44 +158,36 @@ impl PartWriter {
 
     /// Sends documents. When this returns, a kill no longer loses them; readers do not see them.
     pub fn stage(&mut self, documents: &[SentDocument]) -> Result<(), RemoteError> {
-        let database = self.database.clone();
-        let failed = |error: postgres::Error| database.failure(&error);
-        let mut batch = self.client.transaction().map_err(failed)?;
-        add_documents(&mut batch, documents, &database)?;
-        add_chunks(&mut batch, documents, &database)?;
-        add_vectors(&mut batch, documents, &database)?;
-        batch.commit().map_err(failed)
+        let database = &self.database;
+        let mut batch = self.client.transaction().at(database)?;
+        add_documents(&mut batch, documents, database)?;
+        add_chunks(&mut batch, documents, database)?;
+        add_vectors(&mut batch, documents, database)?;
+        batch.commit().at(database)
     }
 
     /// Deletes staged documents.
     pub fn unstage(&mut self, documents: &[StoredDocument]) -> Result<(), RemoteError> {
-        let database = self.database.clone();
-        let mut batch = self
-            .client
-            .transaction()
-            .map_err(|error| database.failure(&error))?;
-        delete(&mut batch, documents, "staged_vector", &database)?;
-        batch.commit().map_err(|error| database.failure(&error))
+        let database = &self.database;
+        let mut batch = self.client.transaction().at(database)?;
+        delete(&mut batch, documents, "staged_vector", database)?;
+        batch.commit().at(database)
     }
 
     /// Makes a change visible to readers, all of it at once.
     pub fn publish(&mut self, change: PartChange<'_>) -> Result<(), RemoteError> {
-        let database = self.database.clone();
-        let failed = |error: postgres::Error| database.failure(&error);
+        let database = &self.database;
         let schema = &database.schema;
-        let mut publishing = self.client.transaction().map_err(failed)?;
-        delete(&mut publishing, &change.removed, "vector", &database)?;
+        let mut publishing = self.client.transaction().at(database)?;
+        delete(&mut publishing, &change.removed, "vector", database)?;
 
         // a document has the id of its first chunk
-        let added: Vec<i64> = change
-            .added
-            .iter()
-            .map(|one| one.first_chunk as i64)
-            .collect();
+        let added = change.added.iter().map(|one| one.first_chunk as i64);
+        let added: Vec<i64> = added.collect();
         let make_live = format!("update {schema}.document set live = true where id = any($1)");
-        publishing.execute(&make_live, &[&added]).map_err(failed)?;
+        publishing.execute(&make_live, &[&added]).at(database)?;
         if let Some((embedder, width)) = &self.replaces {
-            replace_embedder(&mut publishing, embedder, *width, schema).map_err(failed)?;
+            replace_embedder(&mut publishing, embedder, *width, schema).at(database)?;
         }
 
         let first = part_start(change.card.number) as i64;
@@ -222,23 +196,16 @@ impl PartWriter {
             "with moved as (delete from {schema}.staged_vector where id >= $1 and id < $2 returning id, v) \
              insert into {schema}.vector select id, v from moved"
         );
-        publishing
-            .execute(&moved, &[&first, &after])
-            .map_err(failed)?;
+        publishing.execute(&moved, &[&first, &after]).at(database)?;
 
-        publish_words(
-            &mut publishing,
-            change.words,
-            &change.removed,
-            &change.added,
-            &change.after,
-            &database,
-        )?;
-        let card = format!("update {schema}.part set card = $1 where number = $2");
+        let number = change.card.number as i32;
+        let card = json(&change.card);
+        publish_words(&mut publishing, change, database)?;
+        let update = format!("update {schema}.part set card = $1 where number = $2");
         publishing
-            .execute(&card, &[&json(&change.card), &(change.card.number as i32)])
-            .map_err(failed)?;
-        publishing.commit().map_err(failed)?;
+            .execute(&update, &[&card, &number])
+            .at(database)?;
+        publishing.commit().at(database)?;
         self.replaces = None;
         Ok(())
     }
@@ -279,7 +246,7 @@ impl PartWriter {
             if is_cancelled {
                 return Err(StopError.into());
             }
-            built.map_err(|error| database.failure(&error))
+            built.at(database)
         })
     }
 
@@ -324,10 +291,7 @@ fn find_replacement(
 ) -> Result<Option<(String, u32)>, RemoteError> {
     let schema = &database.schema;
     let asked = format!("select embedder, width from {schema}.meta");
-    let row = setup
-        .query_one(&asked, &[])
-        .map_err(|error| database.failure(&error))?;
-
+    let row = setup.query_one(&asked, &[]).at(database)?;
     let known: String = row.get(0);
     let known_width = row.get::<_, i32>(1) as u32;
     let is_same = known == claim.embedder && known_width == claim.width;

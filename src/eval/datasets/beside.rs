@@ -22,36 +22,29 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 /// # Errors
 /// A file that cannot be read, is damaged, too large, or not UTF-8.
 pub fn text(file: &Path) -> Result<String, EvalError> {
-    let shown = file.display().to_string();
-    let unreadable = |error: std::io::Error| EvalError::Unreadable {
-        file: shown.clone(),
-        reason: error.to_string(),
-    };
-    let not_questions = |reason: String| EvalError::Questions {
-        file: shown.clone(),
-        reason,
-    };
+    let not_questions = |reason: &str| EvalError::for_questions(file, reason);
     if file.is_dir() {
-        return Err(not_questions(
-            "it is a folder without the files of a known dataset".to_owned(),
-        ));
+        let reason = "it is a folder without the files of a known dataset";
+        return Err(not_questions(reason));
     }
 
-    let mut bytes = std::fs::read(file).map_err(unreadable)?;
+    let mut bytes = std::fs::read(file).map_err(|error| EvalError::Unreadable {
+        file: file.display().to_string(),
+        reason: error.to_string(),
+    })?;
     if bytes.starts_with(&GZIP) {
         let mut unpacked = Vec::new();
         // a gzip file may be several, one behind the other
         let size = flate2::read::MultiGzDecoder::new(&bytes[..])
             .take(MAX_UNPACKED + 1)
             .read_to_end(&mut unpacked)
-            .map_err(|error| not_questions(format!("it cannot be unpacked: {error}")))?;
+            .map_err(|error| not_questions(&format!("it cannot be unpacked: {error}")))?;
         if size as u64 > MAX_UNPACKED {
-            return Err(not_questions("it is larger than 4 GiB unpacked".to_owned()));
+            return Err(not_questions("it is larger than 4 GiB unpacked"));
         }
         bytes = unpacked;
     }
-    let text =
-        String::from_utf8(bytes).map_err(|_| not_questions("it is not UTF-8 text".to_owned()))?;
+    let text = String::from_utf8(bytes).map_err(|_| not_questions("it is not UTF-8 text"))?;
     // Windows' editors begin UTF-8 with a mark
     Ok(text.trim_start_matches('\u{feff}').to_owned())
 }
@@ -62,7 +55,9 @@ type Keyed = Rc<HashMap<String, Record>>;
 type Grouped = Rc<HashMap<String, Vec<String>>>;
 
 /// The folder of a question file, whose other files are read when a record needs them.
+#[derive(Default)]
 pub struct Beside {
+    /// The question file; `None` for no folder at all.
     file: Option<PathBuf>,
     keyed: RefCell<HashMap<&'static str, Option<Keyed>>>,
     grouped: RefCell<HashMap<&'static str, Option<Grouped>>>,
@@ -73,31 +68,16 @@ impl Beside {
     pub fn new(file: &Path) -> Self {
         Self {
             file: Some(file.to_owned()),
-            ..Self::nothing()
-        }
-    }
-
-    /// No folder at all.
-    pub fn nothing() -> Self {
-        Self {
-            file: None,
-            keyed: RefCell::default(),
-            grouped: RefCell::default(),
-            faults: RefCell::default(),
+            ..Self::default()
         }
     }
 
     /// Returns the text of the first of these files that exists, in the folder of the question file
     /// or in the one above.
     pub fn text(&self, names: &[&str]) -> Option<String> {
-        let file = self.path(names)?;
-        match text(&file) {
-            Ok(text) => Some(text),
-            Err(error) => {
-                self.faults.borrow_mut().push(error.to_string());
-                None
-            }
-        }
+        let read = text(&self.path(names)?);
+        read.map_err(|error| self.faults.borrow_mut().push(error.to_string()))
+            .ok()
     }
 
     /// Returns the records of a file by the text of their `field`; of a file that is one object,
@@ -140,10 +120,8 @@ impl Beside {
 
         let read = self.text(names).map(|text| {
             let mut groups: HashMap<String, Vec<String>> = HashMap::new();
-            let all = records(&text)
-                .into_iter()
-                .filter_map(|(_, record)| record.ok());
-            for (key, value) in all.filter_map(|record| pair(&record)) {
+            let all = records(&text).into_iter();
+            for (key, value) in all.filter_map(|(_, record)| pair(&record.ok()?)) {
                 groups.entry(key).or_default().push(value);
             }
             Rc::new(groups)
@@ -159,13 +137,9 @@ impl Beside {
     }
 
     fn path(&self, names: &[&str]) -> Option<PathBuf> {
-        let folder = self.file.as_ref()?.parent()?;
-        let folders = [Some(folder), folder.parent()];
-        let paths = folders
-            .into_iter()
-            .flatten()
-            .flat_map(|folder| names.iter().map(|name| folder.join(name)));
-        paths.into_iter().find(|path| path.is_file())
+        let folders = self.file.as_ref()?.ancestors().skip(1).take(2);
+        let mut paths = folders.flat_map(|folder| names.iter().map(|name| folder.join(name)));
+        paths.find(|path| path.is_file())
     }
 }
 

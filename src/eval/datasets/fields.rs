@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::record::Record;
 use crate::corpus::{fold_white_space, sentences};
-use crate::eval::questions::Evidence;
+use crate::eval::questions::{Evidence, Passage, Question, QuestionEntry};
 
 /// Returns the elements of a list; nothing of anything else.
 pub fn list(value: Option<&Value>) -> &[Value] {
@@ -18,9 +18,36 @@ pub fn text(record: &Record, names: &[&str]) -> Option<String> {
         .find_map(|name| record.get(*name).and_then(as_text))
 }
 
-/// Returns the question, or what is missing.
-pub fn question(record: &Record, names: &[&str]) -> Result<String, String> {
-    text(record, names).ok_or_else(|| format!("it has no `{}`", names[0]))
+/// Returns a question with its id, where it has one, from the first of these fields that are
+/// present; or what is missing.
+pub fn question(record: &Record, ids: &[&str], questions: &[&str]) -> Result<Question, String> {
+    Ok(Question {
+        id: text(record, ids).unwrap_or_default(),
+        question: text(record, questions).ok_or_else(|| missing(questions[0]))?,
+        ..Question::default()
+    })
+}
+
+/// Returns the passage of a record with its title, where it has one.
+pub fn passage(record: &Record, titles: &[&str], texts: &[&str]) -> Option<Passage> {
+    Some(Passage {
+        title: text(record, titles).unwrap_or_default(),
+        text: text(record, texts)?,
+    })
+}
+
+/// Returns a question with passages, those of which that are marked are its evidence.
+pub fn with_marked(question: Question, passages: Vec<(bool, Passage)>) -> QuestionEntry {
+    let marked = passages.iter().filter(|(is_marked, _)| *is_marked);
+    let evidence = marked.map(|(_, passage)| Evidence::anywhere(&passage.text));
+    QuestionEntry {
+        question: Question {
+            evidence: evidence.collect(),
+            ..question
+        },
+        passages: passages.into_iter().map(|(_, passage)| passage).collect(),
+        is_unanswerable: false,
+    }
 }
 
 /// Returns the fault of a record without this field.

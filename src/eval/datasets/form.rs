@@ -30,6 +30,6 @@ impl std::fmt::Debug for Dataset {
 pub type Fallible = Result<QuestionEntry, (String, String)>;
 
 /// Returns a record's one question.
-pub fn one(entry: QuestionEntry) -> Result<Vec<Fallible>, String> {
-    Ok(vec![Ok(entry)])
+pub fn one(entry: impl Into<QuestionEntry>) -> Result<Vec<Fallible>, String> {
+    Ok(vec![Ok(entry.into())])
 }

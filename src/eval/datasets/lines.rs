@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::beside::Beside;
-use super::fields::{as_text, list, question, sentence_with, text, texts};
+use super::fields::{as_text, list, passage, question, sentence_with, text, texts};
 use super::form::{Dataset, one};
 use super::record::Record;
-use crate::eval::questions::{Evidence, Passage, Question, QuestionEntry};
+use crate::eval::questions::{Evidence, Question, QuestionEntry};
 
 pub const LINES: Dataset = Dataset {
     name: "lines",
@@ -18,7 +18,7 @@ pub const LINES: Dataset = Dataset {
 };
 
 fn line(record: &Record) -> Result<QuestionEntry, String> {
-    let question = question(record, &["question", "query"])?;
+    let question = question(record, &["id", "_id"], &["question", "query"])?;
     let answers = record
         .get("answers")
         .or_else(|| record.get("answer"))
@@ -28,29 +28,23 @@ fn line(record: &Record) -> Result<QuestionEntry, String> {
     let spellings = texts(Some(answers));
     let named = |names: &[&str]| text(record, names).unwrap_or_default();
 
-    let passage = text(record, &["passage", "context"]);
+    let passage = passage(record, &["title"], &["passage", "context"]);
     let mut evidence = own_evidence(record.get("evidence"));
     if evidence.is_empty()
         && let Some(passage) = &passage
     {
-        evidence.extend(sentence_with(passage, &spellings));
+        evidence.extend(sentence_with(&passage.text, &spellings));
     }
-    let passages = passage.map(|text| Passage {
-        title: named(&["title"]),
-        text,
-    });
 
     Ok(QuestionEntry {
         question: Question {
-            id: named(&["id", "_id"]),
-            question,
             answers: spellings,
             evidence,
             kind: named(&["kind", "type"]),
             split: named(&["split"]),
-            ..Question::default()
+            ..question
         },
-        passages: passages.into_iter().collect(),
+        passages: passage.into_iter().collect(),
         is_unanswerable: answers.as_array().is_some_and(Vec::is_empty),
     })
 }

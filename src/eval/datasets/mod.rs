@@ -17,6 +17,7 @@ mod pages;
 mod natural_questions;
 mod retrieval;
 
+pub(super) use beside::text;
 pub use form::Dataset;
 
 use std::path::{Path, PathBuf};
@@ -60,29 +61,20 @@ impl QuestionSet {
             return Ok(set);
         }
         let reason = set.remarks.first().map_or("it is empty", String::as_str);
-        Err(EvalError::Questions {
-            file: file.display().to_string(),
-            reason: reason.to_owned(),
-        })
+        Err(EvalError::for_questions(file, reason))
     }
 
     /// Parses the text of a question file that needs no other file.
     pub fn parse(text: &str) -> Self {
-        collect(records(text), None, &Beside::nothing())
+        collect(records(text), None, &Beside::default())
     }
 }
 
 /// Reads the questions of a file or of a published folder.
 fn read(path: &Path, named: Option<&'static Dataset>) -> Result<QuestionSet, EvalError> {
     let path = question_file(path, named);
-    let text = beside::text(&path)?;
-    let records = records(&text);
-    Ok(collect(records, named, &Beside::new(&path)))
-}
-
-/// Returns the text of a file, unpacked.
-pub(super) fn text(path: &Path) -> Result<String, EvalError> {
-    beside::text(path)
+    let text = text(&path)?;
+    Ok(collect(records(&text), named, &Beside::new(&path)))
 }
 
 /// Returns the file of the questions: of a folder, the first that its set names.
@@ -127,8 +119,6 @@ fn collect(records: Vec<Placed>, named: Option<&'static Dataset>, beside: &Besid
             }
         }
     }
-    for fault in beside.faults() {
-        collector.set.remarks.push(fault);
-    }
+    collector.set.remarks.extend(beside.faults());
     collector.set
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::beside::Beside;
-use super::fields::{as_text, list, missing, question, text, texts};
+use super::fields::{as_text, list, missing, question, text, texts, with_marked};
 use super::form::{Dataset, one};
 use super::lines::LINES;
 use super::record::Record;
@@ -68,12 +68,10 @@ fn with_supporting_facts(record: &Record) -> Result<QuestionEntry, String> {
 
     Ok(QuestionEntry {
         question: Question {
-            id: text(record, &["_id", "id"]).unwrap_or_default(),
-            question: question(record, &["question"])?,
             answers: texts(Some(answer)),
             evidence: facts.filter_map(fact).collect(),
             kind: text(record, &["type"]).unwrap_or_default(),
-            ..Question::default()
+            ..question(record, &["_id", "id"], &["question"])?
         },
         passages: pages
             .iter()
@@ -139,25 +137,16 @@ fn musique(record: &Record) -> Result<QuestionEntry, String> {
         answers.clear();
     }
 
-    let id = text(record, &["id"]).unwrap_or_default();
-    let supporting = paragraphs
-        .iter()
-        .filter(|(is_supporting, _)| *is_supporting);
+    let asked = question(record, &["id"], &["question"])?;
+    // an id begins with the number of steps: 2hop, 3hop1, 4hop3
+    let hops = asked.id.split_once("__").map(|(hops, _)| hops.to_owned());
+    let question = Question {
+        answers,
+        kind: hops.unwrap_or_default(),
+        ..asked
+    };
     Ok(QuestionEntry {
-        question: Question {
-            question: question(record, &["question"])?,
-            answers,
-            evidence: supporting
-                .map(|(_, passage)| Evidence::anywhere(&passage.text))
-                .collect(),
-            // an id begins with the number of steps: 2hop, 3hop1, 4hop3
-            kind: id
-                .split_once("__")
-                .map_or_else(String::new, |(hops, _)| hops.to_owned()),
-            id,
-            ..Question::default()
-        },
-        passages: paragraphs.into_iter().map(|(_, passage)| passage).collect(),
         is_unanswerable,
+        ..with_marked(question, paragraphs)
     })
 }

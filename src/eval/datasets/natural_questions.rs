@@ -4,11 +4,11 @@
 use serde_json::Value;
 
 use super::beside::Beside;
-use super::fields::{list, missing, question, text, texts};
-use super::form::{Dataset, one};
+use super::fields::{list, missing, passage, question, text, texts, with_marked};
+use super::form::{Dataset, Fallible, one};
 use super::lines::LINES;
 use super::record::Record;
-use crate::eval::questions::{Evidence, Passage, Question, QuestionEntry};
+use crate::eval::questions::{Passage, Question, QuestionEntry};
 
 pub const NQ_OPEN: Dataset = Dataset {
     name: "nq-open",
@@ -29,12 +29,9 @@ pub const KILT: Dataset = Dataset {
         let outputs = list(record.get("output")).iter();
         let answers = outputs.filter_map(|output| text(output.as_object()?, &["answer"]));
         one(Question {
-            id: text(record, &["id"]).unwrap_or_default(),
-            question: question(record, &["input"])?,
             answers: answers.collect(),
-            ..Question::default()
-        }
-        .into())
+            ..question(record, &["id"], &["input"])?
+        })
     },
     ..LINES
 };
@@ -44,7 +41,7 @@ pub const AMBIG_NQ: Dataset = Dataset {
     about: "AmbigNQ: the published JSON; every reading's answers count as right",
     questions: &["dev.json", "dev_light.json"],
     is_record: |record| record.contains_key("annotations"),
-    read: |record, _: &Beside| one(ambig_nq(record)?),
+    read: |record, _: &Beside| ambig_nq(record),
     ..LINES
 };
 
@@ -59,12 +56,10 @@ pub const EVOUNA: Dataset = Dataset {
         }
         let golden = text(record, &["golden_answer"]).ok_or_else(|| missing("golden_answer"))?;
         one(Question {
-            question: question(record, &["question"])?,
             // EVOUNA separates spellings with slashes
             answers: golden.split('/').map(str::to_owned).collect(),
-            ..Question::default()
-        }
-        .into())
+            ..question(record, &[], &["question"])?
+        })
     },
     ..LINES
 };
@@ -81,13 +76,10 @@ pub const POP_QA: Dataset = Dataset {
             .and_then(Value::as_str)
             .and_then(|cell| serde_json::from_str::<Value>(cell).ok());
         one(Question {
-            id: text(record, &["id"]).unwrap_or_default(),
-            question: question(record, &["question"])?,
             answers: texts(parsed.as_ref().or(possible)),
             kind: text(record, &["prop"]).unwrap_or_default(),
-            ..Question::default()
-        }
-        .into())
+            ..question(record, &["id"], &["question"])?
+        })
     },
     ..LINES
 };
@@ -99,36 +91,24 @@ fn nq_open(record: &Record) -> Result<QuestionEntry, String> {
         .ok_or_else(|| missing("answers"))?;
     let passages: Vec<(bool, Passage)> = list(record.get("ctxs"))
         .iter()
-        .filter_map(|passage| {
-            let passage = passage.as_object()?;
-            let is_gold = passage.get("isgold").and_then(Value::as_bool);
-            let given = Passage {
-                title: text(passage, &["title"]).unwrap_or_default(),
-                text: text(passage, &["text"])?,
-            };
-            Some((is_gold.unwrap_or(false), given))
+        .filter_map(|given| {
+            let given = given.as_object()?;
+            let is_gold = given.get("isgold").and_then(Value::as_bool);
+            let passage = passage(given, &["title"], &["text"])?;
+            Some((is_gold.unwrap_or(false), passage))
         })
         .collect();
 
-    let gold = passages.iter().filter(|(is_gold, _)| *is_gold);
-    Ok(QuestionEntry {
-        question: Question {
-            id: text(record, &["id", "_id"]).unwrap_or_default(),
-            question: question(record, &["question", "query"])?,
-            answers: texts(Some(answers)),
-            evidence: gold
-                .map(|(_, passage)| Evidence::anywhere(&passage.text))
-                .collect(),
-            ..Question::default()
-        },
-        passages: passages.into_iter().map(|(_, passage)| passage).collect(),
-        is_unanswerable: false,
-    })
+    let question = Question {
+        answers: texts(Some(answers)),
+        ..question(record, &["id", "_id"], &["question", "query"])?
+    };
+    Ok(with_marked(question, passages))
 }
 
 /// Reads a record whose annotations are single answers, or pairs of a clearer question and its
 /// answers.
-fn ambig_nq(record: &Record) -> Result<QuestionEntry, String> {
+fn ambig_nq(record: &Record) -> Result<Vec<Fallible>, String> {
     let mut answers = Vec::new();
     for annotation in list(record.get("annotations")) {
         answers.extend(texts(annotation.get("answer")));
@@ -137,11 +117,8 @@ fn ambig_nq(record: &Record) -> Result<QuestionEntry, String> {
         }
     }
 
-    Ok(Question {
-        id: text(record, &["id"]).unwrap_or_default(),
-        question: question(record, &["question"])?,
+    one(Question {
         answers,
-        ..Question::default()
-    }
-    .into())
+        ..question(record, &["id"], &["question"])?
+    })
 }

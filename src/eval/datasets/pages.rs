@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::beside::Beside;
-use super::fields::{as_text, list, missing, question, text, texts, yes_or_no};
+use super::fields::{as_text, list, missing, question, text, texts, with_marked, yes_or_no};
 use super::form::{Dataset, Fallible, one};
 use super::lines::LINES;
 use super::record::Record;
@@ -65,12 +65,10 @@ fn iirc(record: &Record, beside: &Beside) -> Vec<Fallible> {
             .filter_map(|context| text(context.as_object()?, &["text"]));
         Ok(QuestionEntry {
             question: Question {
-                id: text(asked, &["qid"]).unwrap_or_default(),
-                question: question(asked, &["question"]).map_err(fail)?,
                 answers,
                 evidence: quotes.map(Evidence::anywhere).collect(),
                 kind,
-                ..Question::default()
+                ..question(asked, &["qid"], &["question"]).map_err(fail)?
             },
             passages: passages.clone(),
             is_unanswerable,
@@ -157,10 +155,12 @@ fn trivia_qa(record: &Record, beside: &Beside) -> Result<QuestionEntry, String> 
 
     Ok(QuestionEntry {
         question: Question {
-            id: text(record, &["QuestionId", "question_id"]).unwrap_or_default(),
-            question: question(record, &["Question", "question"])?,
             answers,
-            ..Question::default()
+            ..question(
+                record,
+                &["QuestionId", "question_id"],
+                &["Question", "question"],
+            )?
         },
         passages: of_files.chain(of_row).collect(),
         is_unanswerable: false,
@@ -217,22 +217,16 @@ fn ms_marco(record: &Record) -> Result<QuestionEntry, String> {
     answers.extend(well_formed.into_iter().filter(|answer| answer != "[]"));
     answers.retain(|answer| answer != NO_ANSWER);
 
-    let selected = passages.iter().filter(|(is_selected, _)| *is_selected);
+    let kind = text(record, &["query_type"]).unwrap_or_default();
+    let is_unanswerable = answers.is_empty();
+    let question = Question {
+        answers,
+        kind: kind.to_lowercase(),
+        ..question(record, &["query_id"], &["query"])?
+    };
     Ok(QuestionEntry {
-        is_unanswerable: answers.is_empty(),
-        question: Question {
-            id: text(record, &["query_id"]).unwrap_or_default(),
-            question: question(record, &["query"])?,
-            answers,
-            evidence: selected
-                .map(|(_, passage)| Evidence::anywhere(&passage.text))
-                .collect(),
-            kind: text(record, &["query_type"])
-                .unwrap_or_default()
-                .to_lowercase(),
-            ..Question::default()
-        },
-        passages: passages.into_iter().map(|(_, passage)| passage).collect(),
+        is_unanswerable,
+        ..with_marked(question, passages)
     })
 }
 

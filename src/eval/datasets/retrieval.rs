@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, HashMap};
 use serde_json::Value;
 
 use super::beside::Beside;
-use super::fields::{as_text, list, missing, question, text, texts};
-use super::form::{Dataset, one};
+use super::fields::{as_text, list, missing, passage, question, text, texts};
+use super::form::{Dataset, Fallible, one};
 use super::record::Record;
 use crate::eval::questions::{Evidence, Passage, Question, QuestionEntry};
 
@@ -46,19 +46,16 @@ fn all_of(
     content: &[&str],
 ) -> Vec<Passage> {
     let by_name: BTreeMap<&String, &Record> = documents.into_iter().flatten().collect();
-    let passage = |document: &&Record| {
-        Some(Passage {
-            title: text(document, title).unwrap_or_default(),
-            text: text(document, content)?,
-        })
-    };
-    by_name.values().filter_map(passage).collect()
+    let documents = by_name.values();
+    documents
+        .filter_map(|document| passage(document, title, content))
+        .collect()
 }
 
 /// The files of BEIR's judgements, the first that exists counts.
 const JUDGEMENTS: [&str; 3] = ["qrels/test.tsv", "qrels/dev.tsv", "qrels/train.tsv"];
 
-fn beir(record: &Record, beside: &Beside) -> Result<Vec<super::form::Fallible>, String> {
+fn beir(record: &Record, beside: &Beside) -> Result<Vec<Fallible>, String> {
     let id = text(record, &["_id"]).ok_or_else(|| missing("_id"))?;
     let corpus = beside
         .read_keyed("corpus.jsonl", "_id")
@@ -74,13 +71,10 @@ fn beir(record: &Record, beside: &Beside) -> Result<Vec<super::form::Fallible>, 
     let judged = relevant.iter().filter_map(|name| corpus.get(name));
     let quotes = judged.filter_map(|document| text(document, &["text"]));
     one(Question {
-        question: question(record, &["text"])?,
         evidence: quotes.map(Evidence::anywhere).collect(),
         is_retrieval_only: true,
-        id,
-        ..Question::default()
-    }
-    .into())
+        ..question(record, &["_id"], &["text"])?
+    })
 }
 
 /// Returns the query and the document of a judgement that calls it relevant.
@@ -103,13 +97,11 @@ fn dragonball(record: &Record) -> Result<QuestionEntry, String> {
     Ok(QuestionEntry {
         is_unanswerable: answers.is_empty() || kind == "Irrelevant Unsolvable Question",
         question: Question {
-            id: text(query, &["query_id"]).unwrap_or_default(),
-            question: question(query, &["content"])?,
             answers,
             evidence: quotes.map(Evidence::anywhere).collect(),
             kind,
             split: text(record, &["language"]).unwrap_or_default(),
-            ..Question::default()
+            ..question(query, &["query_id"], &["content"])?
         },
         passages: Vec::new(),
     })

@@ -38,14 +38,10 @@ fn article(record: &Record, paragraphs: &[Value]) -> Vec<Fallible> {
     let mut entries = Vec::new();
 
     for paragraph in paragraphs {
-        let context = paragraph
-            .get("context")
-            .and_then(Value::as_str)
-            .unwrap_or_default();
-
+        let context = paragraph.get("context").and_then(Value::as_str);
         let passage = Passage {
             title: title.clone(),
-            text: context.to_owned(),
+            text: context.unwrap_or_default().to_owned(),
         };
 
         for asked in list(paragraph.get("qas")) {
@@ -69,7 +65,7 @@ fn in_paragraph(asked: &Value, passage: &Passage) -> Fallible {
     let id = text(asked, &["id"]).unwrap_or_default();
     let name = if id.is_empty() { place } else { &id };
 
-    let question = question(asked, &["question"]).map_err(|fault| fail(name, fault))?;
+    let question = question(asked, &["id"], &["question"]).map_err(|fault| fail(name, fault))?;
     let answers = asked
         .get("answers")
         .ok_or_else(|| fail(name, missing("answers")))?;
@@ -82,15 +78,13 @@ fn in_paragraph(asked: &Value, passage: &Passage) -> Fallible {
 
     Ok(QuestionEntry {
         question: Question {
-            question,
             answers: spellings.collect(),
             evidence: start
                 .and_then(|start| at_character(&passage.text, start))
                 .and_then(|at| sentence_at(&passage.text, at))
                 .into_iter()
                 .collect(),
-            id: id.clone(),
-            ..Question::default()
+            ..question
         },
         passages: vec![passage.clone()],
         is_unanswerable: is_impossible.unwrap_or(false) || found.is_empty(),
@@ -114,11 +108,9 @@ fn row(record: &Record) -> Result<QuestionEntry, String> {
     Ok(QuestionEntry {
         is_unanswerable: spellings.is_empty(),
         question: Question {
-            id: text(record, &["id"]).unwrap_or_default(),
-            question: question(record, &["question"])?,
             answers: spellings,
             evidence: evidence.into_iter().collect(),
-            ..Question::default()
+            ..question(record, &["id"], &["question"])?
         },
         passages: vec![Passage {
             title: text(record, &["title"]).unwrap_or_default(),

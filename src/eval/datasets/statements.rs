@@ -3,11 +3,11 @@
 use serde_json::Value;
 
 use super::beside::Beside;
-use super::fields::{list, missing, question, text, texts, yes_or_no};
-use super::form::{Dataset, one};
+use super::fields::{list, missing, passage, question, text, texts, with_marked, yes_or_no};
+use super::form::{Dataset, Fallible, one};
 use super::lines::LINES;
 use super::record::Record;
-use crate::eval::questions::{Evidence, Passage, Question, QuestionEntry};
+use crate::eval::questions::{Question, QuestionEntry};
 
 pub const STRATEGY_QA: Dataset = Dataset {
     name: "strategyqa",
@@ -26,17 +26,15 @@ pub const BOOL_Q: Dataset = Dataset {
         record.contains_key("passage") && record.get("answer").is_some_and(Value::is_boolean)
     },
     read: |record, _: &Beside| {
+        let asked = question(record, &["id"], &["question"])?;
+        let passage = passage(record, &["title"], &["passage"]);
         one(QuestionEntry {
             question: Question {
-                id: text(record, &["id"]).unwrap_or_default(),
-                question: as_question(&question(record, &["question"])?),
+                question: as_question(&asked.question),
                 answers: vec![verdict(record)?],
-                ..Question::default()
+                ..asked
             },
-            passages: vec![Passage {
-                title: text(record, &["title"]).unwrap_or_default(),
-                text: text(record, &["passage"]).unwrap_or_default(),
-            }],
+            passages: passage.into_iter().collect(),
             is_unanswerable: false,
         })
     },
@@ -76,31 +74,17 @@ fn strategy_qa(record: &Record, beside: &Beside) -> Result<QuestionEntry, String
     let mut names = Vec::new();
     collect_names(record.get("evidence"), &mut names);
     let paragraphs = beside.read_keyed(PARAGRAPHS, "para_id");
-    let passages: Vec<Passage> = names
-        .iter()
-        .filter_map(|name| {
-            let paragraph = paragraphs.as_ref()?.get(name)?;
-            Some(Passage {
-                title: text(paragraph, &["title"]).unwrap_or_default(),
-                text: text(paragraph, &["content", "text"])?,
-            })
-        })
-        .collect();
+    let passages = names.iter().filter_map(|name| {
+        let paragraph = paragraphs.as_ref()?.get(name)?;
+        Some((true, passage(paragraph, &["title"], &["content", "text"])?))
+    });
 
-    Ok(QuestionEntry {
-        question: Question {
-            id: text(record, &["qid"]).unwrap_or_default(),
-            question: question(record, &["question"])?,
-            answers: vec![verdict(record)?],
-            evidence: passages
-                .iter()
-                .map(|passage| Evidence::anywhere(&passage.text))
-                .collect(),
-            ..Question::default()
-        },
-        passages,
-        is_unanswerable: false,
-    })
+    let question = question(record, &["qid"], &["question"])?;
+    let question = Question {
+        answers: vec![verdict(record)?],
+        ..question
+    };
+    Ok(with_marked(question, passages.collect()))
 }
 
 /// Collects the names of paragraphs in StrategyQA's evidence: lists of annotators, of steps, and of
@@ -114,8 +98,8 @@ fn collect_names(value: Option<&Value>, names: &mut Vec<String>) {
 }
 
 /// Returns the question whether a claim is true, in the words of Self-RAG's prompt.
-fn pub_health(record: &Record) -> Result<Vec<super::form::Fallible>, String> {
-    let claim = question(record, &["claim"])?;
+fn pub_health(record: &Record) -> Result<Vec<Fallible>, String> {
+    let claim = question(record, &["claim_id", "id"], &["claim"])?;
     let label = text(record, &["label"])
         .or_else(|| texts(record.get("answers")).into_iter().next())
         .ok_or_else(|| missing("label"))?
@@ -125,26 +109,17 @@ fn pub_health(record: &Record) -> Result<Vec<super::form::Fallible>, String> {
         return Ok(Vec::new());
     }
 
-    let main = text(record, &["main_text"]);
-    let found = list(record.get("ctxs")).iter().filter_map(|found| {
-        let found = found.as_object()?;
-        Some(Passage {
-            title: text(found, &["title"]).unwrap_or_default(),
-            text: text(found, &["text"])?,
-        })
-    });
-    let main = main.map(|text| Passage {
-        title: String::new(),
-        text,
-    });
+    let main = passage(record, &[], &["main_text"]);
+    let found = list(record.get("ctxs")).iter();
+    let found = found.filter_map(|found| passage(found.as_object()?, &["title"], &["text"]));
     one(QuestionEntry {
         question: Question {
-            id: text(record, &["claim_id", "id"]).unwrap_or_default(),
             question: format!(
-                "Is the following statement correct or not? Say true if it's correct; otherwise say false. Statement: {claim}"
+                "Is the following statement correct or not? Say true if it's correct; otherwise say false. Statement: {}",
+                claim.question
             ),
             answers: vec![label],
-            ..Question::default()
+            ..claim
         },
         passages: main.into_iter().chain(found).collect(),
         is_unanswerable: false,
