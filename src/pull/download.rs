@@ -9,12 +9,11 @@ use std::time::{Duration, Instant};
 use ring::digest::{Context, SHA256};
 
 use super::error::PullError;
-use super::http::{Chunk, Client, FileAnswer, FileRequest, Subject};
+use super::http::{Client, FileAnswer, FileRequest, Subject};
 use super::meter::Meter;
 use super::settings::PullSettings;
 use crate::event::PullPhase;
 use crate::files::FileLock;
-use crate::net::host;
 
 /// Failures in a row, without a byte of progress between them, after which a pull gives up.
 const MAX_FAILURES: u32 = 5;
@@ -145,13 +144,11 @@ struct Download<'a, 'm> {
     has_ranges: bool,
 }
 
-/// The outcome of an attempt.
+/// The outcome of an attempt whose connection did not break.
 enum Attempt {
     Complete,
     /// The next attempt must begin at the first byte.
     Restart,
-    /// The attempt failed, and may succeed when repeated.
-    Broken(String),
 }
 
 impl Download<'_, '_> {
@@ -223,14 +220,16 @@ impl Download<'_, '_> {
         let mut farthest = part.bytes;
         let mut failures = 0;
         while part.bytes < self.target.bytes {
-            let reason = match self.attempt(part)? {
-                Attempt::Complete => break,
-                Attempt::Restart => {
+            let failure = match self.attempt(part) {
+                Ok(Attempt::Complete) => break,
+                Ok(Attempt::Restart) => {
                     self.has_ranges = false;
                     part.restart(self.meter)?;
-                    "it cannot continue a download".to_owned()
+                    self.broken_error("it cannot continue a download")
                 }
-                Attempt::Broken(reason) => reason,
+                // what broke may succeed when repeated
+                Err(broken @ PullError::Connection { .. }) => broken,
+                Err(error) => return Err(error),
             };
 
             failures = if part.bytes > farthest {
@@ -240,10 +239,7 @@ impl Download<'_, '_> {
             };
             farthest = farthest.max(part.bytes);
             if failures > MAX_FAILURES {
-                return Err(PullError::Connection {
-                    host: host(&self.target.url).to_owned(),
-                    reason,
-                });
+                return Err(failure);
             }
             self.pause(failures)?;
         }
@@ -270,10 +266,7 @@ impl Download<'_, '_> {
             accept: None,
             from_byte: part.bytes,
         };
-        let answer = match self.client.send(&request, self.meter) {
-            Err(PullError::Connection { reason, .. }) => return Ok(Attempt::Broken(reason)),
-            answer => answer?,
-        };
+        let answer = self.client.send(&request, self.meter)?;
 
         match answer.status {
             // a server may ignore the range, and then sends the whole file
@@ -284,13 +277,13 @@ impl Download<'_, '_> {
             // RFC 9110, section 15.5.17: its file ends before the byte that was asked for
             416 => return Ok(Attempt::Restart),
             // overload and failures pass
-            429 | 500.. => return Ok(Attempt::Broken(format!("status {}", answer.status))),
+            429 | 500.. => return Err(self.broken_error(format!("status {}", answer.status))),
             _ => {
                 let about = Subject {
                     what: &self.target.name,
                     page: &self.target.page,
                 };
-                return Err(answer.refusal(&request.url, about, &self.client.access));
+                return Err(answer.refusal(about, &self.client.access));
             }
         }
         self.check_is_listed(&answer)?;
@@ -319,29 +312,26 @@ impl Download<'_, '_> {
         }
     }
 
+    fn broken_error(&self, reason: impl Into<String>) -> PullError {
+        PullError::for_connection(&self.target.url, reason)
+    }
+
     fn receive(
         &mut self,
         answer: &FileAnswer,
         part: &mut PartialFile,
     ) -> Result<Attempt, PullError> {
-        loop {
-            match answer.next(self.meter)? {
-                Chunk::Bytes(bytes) if part.bytes + bytes.len() as u64 > self.target.bytes => {
-                    return Err(self.changed_error());
-                }
-                Chunk::Bytes(bytes) => {
-                    part.write(&bytes)?;
-                    self.meter.receive(bytes.len() as u64);
-                }
-                Chunk::End if part.bytes == self.target.bytes => return Ok(Attempt::Complete),
-                Chunk::End => {
-                    let missing = self.target.bytes - part.bytes;
-                    return Ok(Attempt::Broken(format!(
-                        "it ended {missing} bytes too early"
-                    )));
-                }
-                Chunk::Broken(reason) => return Ok(Attempt::Broken(reason)),
+        while let Some(bytes) = answer.next(self.meter)? {
+            if part.bytes + bytes.len() as u64 > self.target.bytes {
+                return Err(self.changed_error());
             }
+            part.write(&bytes)?;
+            self.meter.receive(bytes.len() as u64);
+        }
+
+        match self.target.bytes - part.bytes {
+            0 => Ok(Attempt::Complete),
+            missing => Err(self.broken_error(format!("it ended {missing} bytes too early"))),
         }
     }
 }

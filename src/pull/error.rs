@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::event::{Advice, StopError};
-use crate::net::UnusableCertificates;
+use crate::net::{UnusableCertificates, host};
 use crate::story::words;
 
 /// The reason why a model was not downloaded.
@@ -125,6 +125,14 @@ impl Advice for PullError {
 }
 
 impl PullError {
+    /// Returns the error of a connection to the host of an address.
+    pub(super) fn for_connection(url: &str, reason: impl Into<String>) -> Self {
+        Self::Connection {
+            host: host(url).to_owned(),
+            reason: reason.into(),
+        }
+    }
+
     /// Returns the error of writing a file.
     pub(super) fn for_write(path: &Path, error: io::Error) -> Self {
         if matches!(

@@ -84,6 +84,7 @@ pub(super) struct Headers {
 
 /// A response whose body is still arriving.
 pub(super) struct FileAnswer {
+    url: String,
     pub status: u16,
     pub headers: Headers,
     messages: Receiver<Message>,
@@ -117,23 +118,21 @@ impl Client {
             request: request.clone(),
             sender,
         };
-        let failed = |reason: String| PullError::Connection {
-            host: host(&request.url).to_owned(),
-            reason,
-        };
-        thread::Builder::new()
-            .name("download".to_owned())
+        let url = request.url.clone();
+        let thread = thread::Builder::new().name("download".to_owned());
+        thread
             .spawn(move || exchange.run())
-            .map_err(|error| failed(error.to_string()))?;
+            .map_err(|error| PullError::for_connection(&url, error.to_string()))?;
 
         match next(&messages, meter)? {
             Some(Message::Head { status, headers }) => Ok(FileAnswer {
+                url,
                 status,
                 headers,
                 messages,
             }),
-            Some(Message::Failed(reason)) => Err(failed(reason)),
-            Some(Message::Body(_)) | None => Err(failed("no answer".to_owned())),
+            Some(Message::Failed(reason)) => Err(PullError::for_connection(&url, reason)),
+            Some(Message::Body(_)) | None => Err(PullError::for_connection(&url, "no answer")),
         }
     }
 
@@ -156,26 +155,17 @@ impl Client {
         };
         let answer = self.send(&request, meter)?;
         if answer.status != 200 {
-            return Err(answer.refusal(url, about, &self.access));
+            return Err(answer.refusal(about, &self.access));
         }
 
         let mut text = Vec::new();
-        loop {
-            match answer.next(meter)? {
-                Chunk::Bytes(bytes) => text.extend(bytes),
-                Chunk::End => return Ok(text),
-                Chunk::Broken(reason) => {
-                    return Err(PullError::Connection {
-                        host: host(url).to_owned(),
-                        reason,
-                    });
-                }
-            }
-
+        while let Some(bytes) = answer.next(meter)? {
+            text.extend(bytes);
             if text.len() > MAX_JSON_BYTES {
                 return Err(unreadable(url, about.what, "it is too long".to_owned()));
             }
         }
+        Ok(text)
     }
 }
 
@@ -199,30 +189,22 @@ pub(super) fn unreadable(url: &str, what: &str, reason: String) -> PullError {
     }
 }
 
-/// A piece of a body.
-pub(super) enum Chunk {
-    Bytes(Vec<u8>),
-    End,
-    /// The connection broke before the end.
-    Broken(String),
-}
-
 impl FileAnswer {
-    /// Waits for the next piece of the body.
+    /// Waits for the next piece of the body; `None` at its end.
     ///
     /// # Errors
-    /// [`PullError::Stopped`].
-    pub fn next(&self, meter: &mut Meter) -> Result<Chunk, PullError> {
-        Ok(match next(&self.messages, meter)? {
-            Some(Message::Body(bytes)) => Chunk::Bytes(bytes),
-            Some(Message::Failed(reason)) => Chunk::Broken(reason),
-            Some(Message::Head { .. }) | None => Chunk::End,
-        })
+    /// [`PullError::Connection`] when it broke before the end; [`PullError::Stopped`].
+    pub fn next(&self, meter: &mut Meter) -> Result<Option<Vec<u8>>, PullError> {
+        match next(&self.messages, meter)? {
+            Some(Message::Body(bytes)) => Ok(Some(bytes)),
+            Some(Message::Failed(reason)) => Err(PullError::for_connection(&self.url, reason)),
+            Some(Message::Head { .. }) | None => Ok(None),
+        }
     }
 
     /// Returns the error that a status means.
-    pub fn refusal(&self, url: &str, about: Subject<'_>, access: &Access) -> PullError {
-        let host = host(url).to_owned();
+    pub fn refusal(&self, about: Subject<'_>, access: &Access) -> PullError {
+        let host = host(&self.url).to_owned();
         let what = about.what.to_owned();
         let page = about.page.to_owned();
         let status = self.status;

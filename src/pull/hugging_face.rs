@@ -91,7 +91,7 @@ pub(super) fn pull(
     let targets: Vec<Target> = files
         .iter()
         .map(|file| {
-            let path = encode(&file.path);
+            let path = percent_encode(&file.path, b"-_.~/");
             let url = format!(
                 "{endpoint}/{}/resolve/{}/{path}",
                 model.repository(),
@@ -279,29 +279,23 @@ fn choose(weights: &[Weights], model: &HubModel) -> Result<Vec<Weights>, PullErr
 
 /// Returns the files that a name means: a path, a file name, or a quantisation.
 fn find_named<'a>(firsts: &[&'a Weights], wanted: &str) -> Vec<&'a Weights> {
-    let by = |is_meant: &dyn Fn(&Weights) -> bool| -> Vec<&'a Weights> {
-        firsts
-            .iter()
-            .copied()
-            .filter(|file| is_meant(file))
-            .collect()
-    };
+    let all = firsts.iter().copied();
+    let named = all.filter(|file| file.path == wanted || file_name(&file.path) == wanted);
+    let found = [
+        named.collect(),
+        find_labelled(firsts, wanted),
+        find_labelled(firsts, &format!("UD-{wanted}")),
+    ];
+    let mut found = found.into_iter();
+    found.find(|files| !files.is_empty()).unwrap_or_default()
+}
 
-    let is_label = |file: &Weights, label: &str| {
+/// Returns the files of a quantisation.
+fn find_labelled<'a>(firsts: &[&'a Weights], label: &str) -> Vec<&'a Weights> {
+    let is_meant = |file: &&Weights| {
         quantisation(&file.path).is_some_and(|known| known.eq_ignore_ascii_case(label))
     };
-
-    let of_file = by(&|file| file.path == wanted || file_name(&file.path) == wanted);
-    if !of_file.is_empty() {
-        return of_file;
-    }
-
-    let of_label = by(&|file| is_label(file, wanted));
-    if !of_label.is_empty() {
-        return of_label;
-    }
-
-    by(&|file| is_label(file, &format!("UD-{wanted}")))
+    firsts.iter().copied().filter(is_meant).collect()
 }
 
 fn choose_preferred<'a>(firsts: &[&'a Weights]) -> Vec<&'a Weights> {
@@ -309,25 +303,13 @@ fn choose_preferred<'a>(firsts: &[&'a Weights]) -> Vec<&'a Weights> {
         return firsts.to_vec();
     }
 
-    let of_label = |label: &&str| {
-        let found: Vec<&Weights> = firsts
-            .iter()
-            .copied()
-            .filter(|file| quantisation(&file.path).as_deref() == Some(*label))
-            .collect();
-        (!found.is_empty()).then_some(found)
-    };
-
-    let found = PREFERRED.iter().find_map(of_label);
+    let preferred = PREFERRED.iter().map(|label| find_labelled(firsts, label));
     // names without a known quantisation: the smallest file runs on most machines
-    found.unwrap_or_else(|| {
-        firsts
-            .iter()
-            .copied()
-            .min_by_key(|file| file.bytes)
-            .into_iter()
-            .collect()
-    })
+    let smallest = firsts.iter().copied().min_by_key(|file| file.bytes);
+    preferred
+        .chain([smallest.into_iter().collect()])
+        .find(|files| !files.is_empty())
+        .unwrap_or_default()
 }
 
 fn labels(firsts: &[&Weights]) -> String {
@@ -357,11 +339,6 @@ fn pieces(weights: &[Weights], first: &Weights) -> Option<Vec<Weights>> {
             weights.iter().find(is_piece).cloned()
         })
         .collect()
-}
-
-/// Encodes what has a meaning in an address.
-fn encode(path: &str) -> String {
-    percent_encode(path, b"-_.~/")
 }
 
 /// The folder of a repository in the cache.
