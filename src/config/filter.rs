@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use ignore::overrides::{Override, OverrideBuilder};
 
 use crate::letters;
 
@@ -38,7 +38,7 @@ pub struct FilteredDocument<'a> {
 /// A filter whose globs are compiled.
 pub struct Matcher<'a> {
     filter: &'a DocumentFilter,
-    globs: GlobSet,
+    globs: Override,
 }
 
 impl DocumentFilter {
@@ -49,22 +49,24 @@ impl DocumentFilter {
 
     /// Compiles the globs.
     pub fn matcher(&self) -> Matcher<'_> {
-        let mut globs = GlobSetBuilder::new();
+        let mut globs = OverrideBuilder::new("");
         for text in &self.globs {
             // parsing has checked it
-            if let Ok(glob) = glob(text) {
-                globs.add(glob);
-            }
+            let _ = globs.add(&anchor(text));
         }
         Matcher {
             filter: self,
-            globs: globs.build().unwrap_or_default(),
+            globs: globs.build().unwrap_or_else(|_| Override::empty()),
         }
     }
 
     /// Returns a path as a glob of it alone, with what has a meaning in globs escaped.
     pub fn escape(path: &str) -> String {
-        globset::escape(path)
+        let escape = |sign: char| match sign {
+            '*' | '?' | '[' | ']' | '{' | '}' => format!("[{sign}]"),
+            sign => sign.to_string(),
+        };
+        path.chars().map(escape).collect()
     }
 
     /// Returns the path that [`Self::escape`] made a glob of.
@@ -79,7 +81,7 @@ impl DocumentFilter {
     /// Limits it to these documents and folders, unless it has globs of its own.
     pub fn limit_to(&mut self, paths: &[String]) {
         if self.globs.is_empty() {
-            self.globs = paths.iter().map(|path| globset::escape(path)).collect();
+            self.globs = paths.iter().map(|path| Self::escape(path)).collect();
         }
     }
 
@@ -117,7 +119,9 @@ impl DocumentFilter {
     }
 
     fn add_glob(&mut self, text: &str) -> Result<(), String> {
-        glob(text).map_err(|error| format!("`{text}` is not a glob ({error})"))?;
+        OverrideBuilder::new("")
+            .add(&anchor(text))
+            .map_err(|error| format!("`{text}` is not a glob ({error})"))?;
         self.globs.push(text.to_owned());
         Ok(())
     }
@@ -142,7 +146,11 @@ impl Matcher<'_> {
         // a shorter date stands for every day in it
         let up_to =
             |day: &String| &document.date[..day.len().min(document.date.len())] <= day.as_str();
-        (globs.is_empty() || self.globs.is_match(&*letters::normal(document.path)))
+        (globs.is_empty()
+            || self
+                .globs
+                .matched(&*letters::normal(document.path), false)
+                .is_whitelist())
             && (types.is_empty() || types.iter().any(is_of_type))
             && after
                 .as_ref()
@@ -151,16 +159,16 @@ impl Matcher<'_> {
     }
 }
 
-/// A glob of paths in normal form; `reports` and `reports/` stand for everything below that folder
-/// as well.
-fn glob(text: &str) -> Result<globset::Glob, globset::Error> {
+/// Returns a glob of whole paths in normal form; `reports` and `reports/` stand for everything
+/// below that folder as well.
+fn anchor(text: &str) -> String {
     let text = &*letters::normal(text);
-    let text = match text.strip_suffix('/') {
-        Some(folder) => format!("{folder}/**"),
-        None if text.contains(['*', '?', '[', '{']) => text.to_owned(),
-        None => format!("{{{text},{text}/**}}"),
-    };
-    GlobBuilder::new(&text).literal_separator(true).build()
+    // as in .gitignore, a slash in front anchors a glob to the beginning of a path
+    match text.strip_suffix('/') {
+        Some(folder) => format!("/{folder}/**"),
+        None if text.contains(['*', '?', '[', '{']) => format!("/{text}"),
+        None => format!("/{{{text},{text}/**}}"),
+    }
 }
 
 /// Returns a day, month or year in its usual form.
@@ -218,32 +226,25 @@ impl FromStr for DocumentFilter {
 
 impl fmt::Display for DocumentFilter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let quoted = |glob: &String| {
-            if glob.contains(char::is_whitespace) {
-                format!("\"{glob}\"")
-            } else if glob.contains(':') {
-                format!("only:{glob}")
+        let term = |kind: &str, text: &String| {
+            if text.contains(char::is_whitespace) {
+                format!("{kind}\"{text}\"")
             } else {
-                glob.clone()
+                format!("{kind}{text}")
             }
         };
-
-        let phrase = |kind: &str, text: &String| {
-            let mark = if text.contains(char::is_whitespace) {
-                "\""
-            } else {
-                ""
-            };
-            format!("{kind}:{mark}{text}{mark}")
+        let glob = |glob: &String| {
+            let is_ambiguous = glob.contains(':') && !glob.contains(char::is_whitespace);
+            term(if is_ambiguous { "only:" } else { "" }, glob)
         };
 
         let terms: Vec<String> = self
             .globs
             .iter()
-            .map(quoted)
+            .map(glob)
             .chain(self.types.iter().map(|name| format!("type:{name}")))
-            .chain(self.phrases.iter().map(|text| phrase("has", text)))
-            .chain(self.excluded.iter().map(|text| phrase("not", text)))
+            .chain(self.phrases.iter().map(|text| term("has:", text)))
+            .chain(self.excluded.iter().map(|text| term("not:", text)))
             .chain(self.after.iter().map(|day| format!("after:{day}")))
             .chain(self.before.iter().map(|day| format!("before:{day}")))
             .collect();

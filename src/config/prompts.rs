@@ -239,34 +239,17 @@ fn worked_examples(examples: WorkedExamples) -> &'static str {
 }
 
 fn fill(template: &str, values: &[(&str, &str)]) -> String {
-    let mut filled = String::with_capacity(template.len());
-    let mut rest = template;
+    let mut pieces = template.split('{');
+    let mut filled = pieces.next().unwrap_or_default().to_owned();
 
-    while let Some(open) = rest.find('{') {
-        let (before, after) = rest.split_at(open);
-        filled.push_str(before);
-
-        let value = after.find('}').and_then(|close| {
-            let name = &after[1..close];
-            values
-                .iter()
-                .find(|(known, _)| *known == name)
-                .map(|(_, value)| (close, *value))
+    for piece in pieces {
+        let placeholder = piece.split_once('}').and_then(|(name, behind)| {
+            let value = values.iter().find(|(known, _)| *known == name);
+            Some([value?.1, behind])
         });
-
-        match value {
-            Some((close, value)) => {
-                filled.push_str(value);
-                rest = &after[close + 1..];
-            }
-            None => {
-                filled.push('{');
-                rest = &after[1..];
-            }
-        }
+        filled.push_str(&placeholder.unwrap_or(["{", piece]).concat());
     }
 
-    filled.push_str(rest);
     filled
 }
 

@@ -47,12 +47,6 @@ mod linux {
         let until_s = u64::try_from(used_s).unwrap_or(0) + time.as_secs() + 2;
         let _ = setrlimit(Resource::RLIMIT_CPU, until_s.min(hard), hard);
     }
-
-    /// Ends this process and the programs that it started.
-    pub fn end_group() {
-        crate::process::group::end(std::process::id());
-        std::process::exit(0);
-    }
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -67,9 +61,10 @@ mod other {
 
     /// Does nothing: the program ends the worker by the clock.
     pub fn time(_time: std::time::Duration) {}
+}
 
-    pub fn end_group() {
-        crate::process::group::end(std::process::id());
-        std::process::exit(0);
-    }
+/// Ends this process and the programs that it started.
+pub fn end_group() {
+    super::group::end(std::process::id());
+    std::process::exit(0);
 }

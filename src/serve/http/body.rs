@@ -1,13 +1,14 @@
 //! The bodies of requests, within limits of size and time.
 
+use std::future::poll_fn;
+use std::pin::Pin;
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, StatusCode};
 use serde::de::DeserializeOwned;
 use tokio::time::timeout;
-use tokio_stream::StreamExt as _;
 
 use super::reply::HttpFailure;
 
@@ -49,14 +50,17 @@ pub async fn read_json<T: DeserializeOwned>(
     })
 }
 
-async fn read(body: Body) -> Result<Vec<u8>, HttpFailure> {
+async fn read(mut body: Body) -> Result<Vec<u8>, HttpFailure> {
     let mut received = 0;
     let mut bytes = Vec::new();
-    let mut data = body.into_data_stream();
     let read = timeout(PATIENCE, async {
-        while let Some(part) = data.next().await {
-            let part =
-                part.map_err(|_| HttpFailure::invalid("the body ends early: send it again"))?;
+        while let Some(frame) = poll_fn(|context| Pin::new(&mut body).poll_frame(context)).await {
+            let frame =
+                frame.map_err(|_| HttpFailure::invalid("the body ends early: send it again"))?;
+            // headers behind the body are no part of it
+            let Ok(part) = frame.into_data() else {
+                continue;
+            };
             received += part.len();
             if received <= MAX_BODY_BYTES {
                 bytes.extend_from_slice(&part);
@@ -67,16 +71,13 @@ async fn read(body: Body) -> Result<Vec<u8>, HttpFailure> {
         }
         Ok::<_, HttpFailure>(())
     });
-    match read.await {
-        Ok(read) => read?,
-        Err(_) => {
-            return Err(HttpFailure::new(
-                StatusCode::REQUEST_TIMEOUT,
-                "request_timeout",
-                "the body arrives too slowly: send it again",
-            ));
-        }
-    }
+    read.await.map_err(|_| {
+        HttpFailure::new(
+            StatusCode::REQUEST_TIMEOUT,
+            "request_timeout",
+            "the body arrives too slowly: send it again",
+        )
+    })??;
 
     if received > MAX_BODY_BYTES {
         let limit = MAX_BODY_BYTES >> 20;

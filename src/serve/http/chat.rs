@@ -9,7 +9,6 @@ use axum::response::Response;
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
-use tokio_util::sync::CancellationToken;
 
 use crate::event::{Decision, Outcome, Record, RunEvent, Turn};
 use crate::host::DocumentFlags;
@@ -159,9 +158,7 @@ pub async fn complete(
     };
 
     // dropped with this future, or with the reply: the client has left
-    let cancelled = CancellationToken::new();
-    let wanted = cancelled.clone().drop_guard();
-    let caller = Caller::new(cancelled);
+    let (wanting, caller) = Caller::new();
     let (sender, mut records) = mpsc::unbounded_channel();
     let engine = Arc::clone(&server);
     let run = tokio::spawn(async move {
@@ -189,7 +186,7 @@ pub async fn complete(
         let refused = run.await.map_err(|_| Refusal::for_end())?;
         return Err(refused.err().unwrap_or_else(Refusal::for_end).into());
     };
-    let (events, response) = stream::open(wanted);
+    let (events, response) = stream::open(wanting);
     let wants_usage = request
         .stream_options
         .is_some_and(|options| options.include_usage);

@@ -6,7 +6,6 @@ use axum::body::Body;
 use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
-use tokio_util::sync::CancellationToken;
 
 use crate::serve::queue::{self, Caller, Refusal, SearchRequest};
 
@@ -22,10 +21,8 @@ pub async fn search(
 ) -> Result<Response, HttpFailure> {
     let request: SearchRequest = read_json(&headers, body).await?;
 
-    let cancelled = CancellationToken::new();
-    let _wanted = cancelled.clone().drop_guard();
-    let caller = Caller::new(cancelled);
-
+    // dropped with this future: the client has left
+    let (_wanting, caller) = Caller::new();
     let searched =
         tokio::spawn(async move { queue::search(request, &server.engine, &caller).await });
     let found = searched.await.map_err(|_| Refusal::for_end())??;

@@ -1,16 +1,17 @@
 //! Replies of server-sent events.
 
 use std::convert::Infallible;
+use std::pin::Pin;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::Body;
+use axum::body::{Body, Bytes, HttpBody};
 use axum::http::HeaderValue;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::Response;
+use hyper::body::Frame;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use tokio_stream::StreamExt as _;
-use tokio_stream::wrappers::ReceiverStream;
 
 /// Events that wait for a slow client.
 const MAX_WAITING: usize = 64;
@@ -60,14 +61,33 @@ impl Events {
     }
 }
 
+/// The body of a reply: its events, and what is dropped with them.
+struct EventBody<H> {
+    events: mpsc::Receiver<String>,
+    _held: H,
+}
+
+impl<H: Unpin> HttpBody for EventBody<H> {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let event = self.events.poll_recv(context);
+        event.map(|event| Some(Ok(Frame::data(event?.into()))))
+    }
+}
+
 /// Opens a reply of events. `held` is dropped when the client has read all of it, or has left.
-pub fn open(held: impl Send + 'static) -> (Events, Response) {
-    let (sender, receiver) = mpsc::channel(MAX_WAITING);
-    let events = ReceiverStream::new(receiver).map(move |text: String| {
-        let _ = &held;
-        Ok::<_, Infallible>(text)
-    });
-    let mut response = Response::new(Body::from_stream(events));
+pub fn open(held: impl Send + Unpin + 'static) -> (Events, Response) {
+    let (sender, events) = mpsc::channel(MAX_WAITING);
+    let body = EventBody {
+        events,
+        _held: held,
+    };
+    let mut response = Response::new(Body::new(body));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     // a proxy must not hold events back

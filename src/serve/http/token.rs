@@ -36,19 +36,21 @@ pub fn load_or_generate(file: &Path) -> Result<String, Problem> {
             })?;
             Ok(token)
         }
-        Err(error) => Err(Problem::new(
-            format!("the token in {} cannot be read ({error})", file.display()),
-            "delete the file, and a new token is generated",
-        )),
+        Err(error) => {
+            let fault = format!("the token in {} cannot be read ({error})", file.display());
+            Err(unusable(fault))
+        }
     }
+}
+
+fn unusable(fault: String) -> Problem {
+    Problem::new(fault, "delete the file, and a new token is generated")
 }
 
 fn check(file: &Path, bytes: &[u8]) -> Result<String, Problem> {
     if !files::is_private(file).unwrap_or(false) {
-        return Err(Problem::new(
-            format!("other users can read the token in {}", file.display()),
-            "delete the file, and a new token is generated",
-        ));
+        let fault = format!("other users can read the token in {}", file.display());
+        return Err(unusable(fault));
     }
 
     let text = String::from_utf8_lossy(bytes);
@@ -57,13 +59,10 @@ fn check(file: &Path, bytes: &[u8]) -> Result<String, Problem> {
         token.len() >= MIN_CHARACTERS && token.bytes().all(|byte| byte.is_ascii_graphic());
 
     if !is_token {
-        return Err(Problem::new(
-            format!(
-                "{} holds no token of at least {MIN_CHARACTERS} printable characters",
-                file.display()
-            ),
-            "delete the file, and a new token is generated",
-        ));
+        return Err(unusable(format!(
+            "{} holds no token of at least {MIN_CHARACTERS} printable characters",
+            file.display()
+        )));
     }
 
     Ok(token.to_owned())

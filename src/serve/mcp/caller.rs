@@ -13,7 +13,24 @@ pub async fn with_caller<T>(
     context: RequestContext<RoleServer>,
     work: impl AsyncFnOnce(&Caller) -> T,
 ) -> T {
-    let caller = Caller::new(context.ct.clone());
+    let (wanting, caller) = Caller::new();
+    let cancelled = async {
+        context.ct.cancelled().await;
+        drop(wanting);
+        std::future::pending().await
+    };
+    tokio::select! {
+        done = with_progress(&context, caller, work) => done,
+        never = cancelled => never,
+    }
+}
+
+/// Does the work, and sends lines of progress to a client that asked for them.
+async fn with_progress<T>(
+    context: &RequestContext<RoleServer>,
+    caller: Caller,
+    work: impl AsyncFnOnce(&Caller) -> T,
+) -> T {
     let Some(token) = context.meta.get_progress_token() else {
         return work(&caller).await;
     };

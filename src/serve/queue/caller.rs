@@ -1,22 +1,24 @@
 //! The client behind a request.
 
 use tokio::sync::mpsc::UnboundedSender;
-use tokio_util::sync::CancellationToken;
+use tokio::sync::watch;
 
 /// The client behind a request: whether it still wants the answer, and the destination of progress.
 #[derive(Debug, Clone)]
 pub struct Caller {
-    pub cancelled: CancellationToken,
+    wanted: watch::Receiver<()>,
     progress: Option<UnboundedSender<String>>,
 }
 
 impl Caller {
-    /// A caller that wants the answer alone.
-    pub fn new(cancelled: CancellationToken) -> Self {
-        Self {
-            cancelled,
+    /// Returns a caller that wants the answer alone, as long as the sender is not dropped.
+    pub fn new() -> (watch::Sender<()>, Self) {
+        let (wanting, wanted) = watch::channel(());
+        let caller = Self {
+            wanted,
             progress: None,
-        }
+        };
+        (wanting, caller)
     }
 
     /// Has lines of progress sent to `progress`.
@@ -25,6 +27,13 @@ impl Caller {
             progress: Some(progress),
             ..self
         }
+    }
+
+    /// Waits until the client no longer wants the answer.
+    pub async fn leave(&self) {
+        let mut wanted = self.wanted.clone();
+        // nothing is sent: the channel ends with its sender
+        while wanted.changed().await.is_ok() {}
     }
 
     /// Reports a line of progress, if the client asked for it.

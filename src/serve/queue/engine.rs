@@ -137,7 +137,7 @@ impl SharedEngine {
         };
         tokio::select! {
             _ = timeout(INDEX_PATIENCE, wait) => {}
-            () = caller.cancelled.cancelled() => return Err(Refusal::for_cancellation()),
+            () = caller.leave() => return Err(Refusal::for_cancellation()),
         }
 
         let status = self.status();
@@ -176,7 +176,7 @@ impl SharedEngine {
     ) -> Result<(), Refusal> {
         let _turn = tokio::select! {
             turn = self.queue.turn() => turn?,
-            () = caller.cancelled.cancelled() => return Err(Refusal::for_cancellation()),
+            () = caller.leave() => return Err(Refusal::for_cancellation()),
         };
 
         let operation = command.operation();
@@ -189,7 +189,7 @@ impl SharedEngine {
         loop {
             let record = tokio::select! {
                 record = records.recv() => record.ok_or_else(Refusal::for_end)?,
-                () = caller.cancelled.cancelled(), if !is_stopped => {
+                () = caller.leave(), if !is_stopped => {
                     is_stopped = true;
                     self.stop.stop();
                     continue;
