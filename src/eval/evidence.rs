@@ -91,64 +91,35 @@ fn plain(quote: &str) -> String {
     plain + rest
 }
 
-/// The evidence that the documents of a corpus do not hold.
-#[derive(Debug, Default)]
-pub struct EvidenceCheck {
-    missing: Vec<String>,
-}
+/// Returns the evidence of the questions that no document holds: the document that it names, else
+/// any of them. Each is a line with its question.
+pub fn find_missing_evidence(questions: &[Question], documents: &[Document]) -> Vec<String> {
+    let texts: Vec<(&str, String)> = documents
+        .par_iter()
+        .map(|document| (&*document.path, fold_white_space(&document.text)))
+        .collect();
 
-impl EvidenceCheck {
-    /// Searches the documents for the evidence of every question: the document that it names, else
-    /// all of them.
-    pub fn run(questions: &[Question], documents: &[Document]) -> Self {
-        let texts: Vec<(&str, String)> = documents
-            .par_iter()
-            .map(|document| (&*document.path, fold_white_space(&document.text)))
-            .collect();
-
-        let all: Vec<(&str, &Evidence)> = questions
+    let is_there = |evidence: &Evidence| {
+        let quote = fold_white_space(&plain(&evidence.quote));
+        let in_file = |path: &str| evidence.file.as_deref().is_none_or(|file| file == path);
+        texts
             .iter()
-            .flat_map(|question| {
-                question
-                    .evidence
-                    .iter()
-                    .map(|evidence| (&*question.id, evidence))
-            })
-            .collect();
+            .any(|(path, text)| in_file(path) && text.contains(&quote))
+    };
 
-        let is_there = |evidence: &Evidence| {
-            let quote = fold_white_space(&plain(&evidence.quote));
-            let in_file = |path: &str| evidence.file.as_deref().is_none_or(|file| file == path);
-            texts
-                .iter()
-                .any(|(path, text)| in_file(path) && text.contains(&quote))
-        };
+    let missing = questions.par_iter().flat_map_iter(|question| {
+        let missing = question.evidence.iter().filter(|one| !is_there(one));
+        missing.map(move |evidence| {
+            let place = evidence.file.as_deref().unwrap_or("the corpus");
+            let Evidence { quote, .. } = evidence;
+            format!("{}: {place} does not hold “{quote}”", question.id)
+        })
+    });
 
-        let missing = all
-            .par_iter()
-            .filter(|(_, evidence)| !is_there(evidence))
-            .map(|(id, evidence)| {
-                let place = evidence
-                    .file
-                    .as_deref()
-                    .map_or_else(|| "the corpus".to_owned(), str::to_owned);
-                format!("{id}: {place} does not hold “{}”", evidence.quote)
-            });
-
-        let mut listed = HashSet::new();
-        Self {
-            missing: missing
-                .collect::<Vec<String>>()
-                .into_iter()
-                .filter(|line| listed.insert(line.clone()))
-                .collect(),
-        }
-    }
-
-    /// Returns the evidence that was not found, each with its question.
-    pub fn missing(&self) -> &[String] {
-        &self.missing
-    }
+    let mut missing: Vec<String> = missing.collect();
+    let mut listed = HashSet::new();
+    missing.retain(|line| listed.insert(line.clone()));
+    missing
 }
 
 /// Returns the chunks that the answer was written from, each once, best first. A context that was

@@ -226,46 +226,37 @@ fn broken_links(preset: &PresetRows<'_>) -> Option<String> {
 }
 
 fn funnel(preset: &PresetRows<'_>) -> String {
-    let bar = |name: &str, share: f64| Bar {
-        name: name.to_owned(),
-        share,
-        text: format!("{:.1} %", 100.0 * share),
+    let mut stages = Vec::new();
+    let mut add = |name: String, share: f64| {
+        let text = format!("{:.1} %", 100.0 * share);
+        stages.push(Bar { name, share, text });
     };
 
-    let mut stages = Vec::new();
     if let Some(found) = &preset.summary.found {
         let chunks = found.whole[ListMetric::Chunks];
+        let name = format!("evidence in {chunks:.0} chunks found");
+        add(name, found.whole[ListMetric::Share]);
+
         let at = found.summary_depth();
-        stages.push(bar(
-            &format!("evidence in {chunks:.0} chunks found"),
-            found.whole[ListMetric::Share],
-        ));
-        stages.push(bar(
-            &format!("evidence in the first {}", found.depths[at]),
-            found.by_depth[DepthMetric::Recall][at],
-        ));
+        let name = format!("evidence in the first {}", found.depths[at]);
+        add(name, found.by_depth[DepthMetric::Recall][at]);
     }
     if let Some(context) = &preset.summary.context {
         let chunks = context.whole[ListMetric::Chunks];
-        stages.push(bar(
-            &format!("evidence in {chunks:.1} of the context"),
-            context.whole[ListMetric::Share],
-        ));
+        let name = format!("evidence in {chunks:.1} of the context");
+        add(name, context.whole[ListMetric::Share]);
     }
 
     let without_error = preset.rows.iter().filter(|row| row.error.is_none()).count();
     let answered = without_error as f64 / preset.rows.len().max(1) as f64;
     let scores = &preset.summary.scores;
-    stages.push(bar("questions that ran", answered));
-    stages.push(bar(
-        "right answer in the reply",
-        scores[AnswerMetric::Substring],
-    ));
-    stages.push(bar("exact match", scores[AnswerMetric::ExactMatch]));
-    figure(
-        preset.name(),
-        &bars(&format!("funnel of {}", preset.name()), &stages),
-    )
+    let right = scores[AnswerMetric::Substring];
+    add("questions that ran".to_owned(), answered);
+    add("right answer in the reply".to_owned(), right);
+    add("exact match".to_owned(), scores[AnswerMetric::ExactMatch]);
+
+    let title = format!("funnel of {}", preset.name());
+    figure(preset.name(), &bars(&title, &stages))
 }
 
 fn cost(presets: &[PresetRows<'_>]) -> String {

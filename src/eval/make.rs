@@ -205,43 +205,21 @@ fn write_questions(
     calls: &mut dyn ModelCalls,
     batch: &[AskableSentence<'_>],
 ) -> Result<Vec<String>, LlmError> {
-    let prompts: Vec<Prompt> = batch
-        .iter()
-        .map(|candidate| {
-            calls.prompt(
-                PromptName::MakeQuestion,
-                &[
-                    ("answer", &candidate.answer),
-                    ("passage", &candidate.passage),
-                ],
-            )
-        })
-        .collect();
-
-    let replies = calls.complete(
-        "write a question",
-        &prompts,
-        &Decoding::one_line(QUESTION_TOKENS, 0),
-    )?;
-
-    let question = |(candidate, reply): (&AskableSentence<'_>, &str)| {
-        let question = reply
-            .trim()
-            .trim_start_matches("Question:")
-            .trim()
-            .to_owned();
-        if candidate.is_asked_by(&question) {
-            question
-        } else {
-            String::new()
-        }
+    let prompt = |candidate: &AskableSentence<'_>| {
+        let answer = ("answer", candidate.answer.as_str());
+        let passage = ("passage", candidate.passage.as_str());
+        calls.prompt(PromptName::MakeQuestion, &[answer, passage])
     };
+    let prompts: Vec<Prompt> = batch.iter().map(prompt).collect();
+    let decoding = Decoding::one_line(QUESTION_TOKENS, 0);
+    let replies = calls.complete("write a question", &prompts, &decoding)?;
 
-    Ok(batch
-        .iter()
-        .zip(replies.iter().map(|reply| reply.text.as_str()))
-        .map(question)
-        .collect())
+    let questions = batch.iter().zip(&replies).map(|(candidate, reply)| {
+        let question = reply.text.trim().trim_start_matches("Question:").trim();
+        let question = Some(question).filter(|question| candidate.is_asked_by(question));
+        question.unwrap_or_default().to_owned()
+    });
+    Ok(questions.collect())
 }
 
 /// Returns whether the generator, given the passage, answers each question correctly; `false` where
@@ -254,16 +232,12 @@ fn answer_rightly(
     let asked: Vec<usize> = (0..batch.len())
         .filter(|at| !questions[*at].is_empty())
         .collect();
-    let prompts: Vec<Prompt> = asked
-        .iter()
-        .map(|at| {
-            let passage = format!("[1] {}", batch[*at].passage);
-            calls.prompt(
-                PromptName::QaShort,
-                &[("context", &passage), ("question", &questions[*at])],
-            )
-        })
-        .collect();
+    let prompt = |at: &usize| {
+        let context = format!("[1] {}", batch[*at].passage);
+        let values = [("context", &*context), ("question", &questions[*at])];
+        calls.prompt(PromptName::QaShort, &values)
+    };
+    let prompts: Vec<Prompt> = asked.iter().map(prompt).collect();
 
     let mut is_right = vec![false; batch.len()];
     if !prompts.is_empty() {

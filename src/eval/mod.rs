@@ -2,7 +2,7 @@
 //! helped.
 //!
 //! In reading order: [`QuestionSet`] reads a file of questions, ours or one of the published
-//! [`DATASETS`], [`Documents`] makes a folder of the passages that come with it, [`EvidenceCheck`]
+//! [`DATASETS`], [`Documents`] makes a folder of the passages that come with it, [`find_missing_evidence`]
 //! finds their evidence in the corpus, [`run`] asks each question under each preset and appends one
 //! [`Row`] of figures per answer to a [`Journal`](crate::trace::Journal), which survives a kill,
 //! and a [`Report`] sums the rows up, as tables in Markdown or as a page of HTML with plots. The
@@ -34,7 +34,7 @@ pub use datasets::{DATASETS, Dataset};
 pub use diagnose::{diagnose, find_broken_link};
 pub use documents::Documents;
 pub use error::EvalError;
-pub use evidence::EvidenceCheck;
+pub use evidence::find_missing_evidence;
 pub use html::page;
 pub use make::{GeneratedQuestion, MakeProgress, make_questions};
 pub use metrics::{

@@ -8,7 +8,7 @@ use super::summary::{Comparison, PresetSummary, UnderstandingSummary};
 use super::verdict_fit::FittedVerdicts;
 
 /// The result of an evaluation.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Questions asked, and how many of them the corpus cannot answer.
     pub questions: usize,
@@ -54,10 +54,7 @@ impl Report {
                 .filter_map(|rows| Comparison::new(rows, first))
                 .collect(),
             understanding: understanding.collect(),
-            published: None,
-            fitted_verdicts: Vec::new(),
-            remarks: Vec::new(),
-            missing_evidence: Vec::new(),
+            ..Self::default()
         }
     }
 }

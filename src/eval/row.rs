@@ -12,7 +12,7 @@ use super::metrics::{
 };
 use super::questions::Question;
 use super::stress::Stressed;
-use crate::event::{Belief, Hit, ModelRole, Outcome, RunUsage, Utility};
+use crate::event::{Belief, Hit, ModelRole, Outcome, RunUsage};
 use crate::story::{BrokenLink, Lookup, Run};
 
 /// The result of one question under one preset.
@@ -184,31 +184,25 @@ impl WithEvidence<'_> {
 
     /// Returns how much each measured context helped, lookup by lookup.
     fn utilities(&self, question: &Question) -> Vec<ContextUtility> {
-        self.run
-            .utilities
-            .iter()
-            .flat_map(|utility| self.utility(utility, question))
-            .collect()
-    }
+        let mut utilities = Vec::new();
+        for utility in &self.run.utilities {
+            let Some((without, contexts)) = utility.beliefs.split_first() else {
+                continue;
+            };
 
-    fn utility(&self, utility: &Utility, question: &Question) -> Vec<ContextUtility> {
-        let Some((without, contexts)) = utility.beliefs.split_first() else {
-            return Vec::new();
-        };
-
-        let without = score_belief(without, question);
-        let of_context = |with: &Belief| {
-            let evidence = self.list(&with.chunks).share();
-            let with = score_belief(with, question);
-            ContextUtility {
-                evidence,
-                with_context: Some(Values::from_fn(|metric: UtilityMetric| {
-                    (metric.declaration().compute)(&with)
-                })),
-                improvement: improvement(&without, &with),
-            }
-        };
-        contexts.iter().map(of_context).collect()
+            let without = score_belief(without, question);
+            utilities.extend(contexts.iter().map(|belief| {
+                let with = score_belief(belief, question);
+                ContextUtility {
+                    evidence: self.list(&belief.chunks).share(),
+                    with_context: Some(Values::from_fn(|metric: UtilityMetric| {
+                        (metric.declaration().compute)(&with)
+                    })),
+                    improvement: improvement(&without, &with),
+                }
+            }));
+        }
+        utilities
     }
 }
 

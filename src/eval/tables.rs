@@ -513,55 +513,38 @@ fn chunks(presets: &[PresetSummary]) -> Table {
 }
 
 fn comparisons(comparisons: &[Comparison]) -> Table {
-    let columns = [
-        differences(comparisons, |comparison| &comparison.scores),
-        differences(comparisons, |comparison| &comparison.found),
-        differences(comparisons, |comparison| &comparison.cost),
-    ]
-    .concat();
-
-    let mut head = heads("preset|against");
-    head.extend(columns.iter().map(|(label, _)| (*label).to_owned()));
-
-    let row = |(number, comparison): (usize, &Comparison)| {
-        let mut row = row![comparison.preset, comparison.against];
-        row.extend(columns.iter().map(|(_, cells)| cells[number].clone()));
-        row
-    };
-
-    table(
+    let mut table = table(
         "Differences with 95 % intervals (paired bootstrap), * where zero lies outside",
-        head,
-        comparisons.iter().enumerate().map(row),
-    )
+        heads("preset|against"),
+        comparisons.iter().map(|one| row![one.preset, one.against]),
+    );
+    add_differences(&mut table, comparisons, |one| &one.scores);
+    add_differences(&mut table, comparisons, |one| &one.found);
+    add_differences(&mut table, comparisons, |one| &one.cost);
+    table
 }
 
-/// Returns the columns of a family of metrics that some comparison measured: label, and a cell for
-/// each comparison.
-fn differences<M>(
+/// Adds a column for each metric of a family that some comparison measured.
+fn add_differences<M: Metric>(
+    table: &mut Table,
     comparisons: &[Comparison],
     values: fn(&Comparison) -> &BTreeMap<M, Interval>,
-) -> Vec<(&'static str, Vec<String>)>
-where
-    M: Metric<Function: 'static>,
-{
-    let difference = |metric: M, comparison: &Comparison| {
-        cell(values(comparison).get(&metric), |interval| {
-            metric.declaration().format.difference(interval)
-        })
+) {
+    let is_measured = |metric: &M| {
+        comparisons
+            .iter()
+            .any(|one| values(one).contains_key(metric))
     };
 
-    M::in_section(Section::Comparison)
-        .filter(|metric| {
-            comparisons
-                .iter()
-                .any(|one| values(one).contains_key(metric))
-        })
-        .map(|metric| {
-            let cells = comparisons.iter().map(|one| difference(metric, one));
-            (metric.declaration().label, cells.collect())
-        })
-        .collect()
+    for metric in M::in_section(Section::Comparison).filter(is_measured) {
+        let declaration = metric.declaration();
+        table.head.push(declaration.label.to_owned());
+        for (row, one) in table.rows.iter_mut().zip(comparisons) {
+            row.push(cell(values(one).get(&metric), |interval| {
+                declaration.format.difference(interval)
+            }));
+        }
+    }
 }
 
 fn cost(presets: &[PresetSummary]) -> Table {

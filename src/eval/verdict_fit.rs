@@ -172,7 +172,7 @@ fn fit(judged: impl Iterator<Item = Judged>) -> VerdictFit {
     const BOUND: f64 = 0.25;
     let logits: Vec<(f64, f64)> = judged
         .map(|(probability, is_right)| {
-            let label = f64::from(u8::from(is_right));
+            let label = f64::from(is_right);
             (f64::from(logit_of(probability)), label)
         })
         .collect();
@@ -221,7 +221,7 @@ impl Calibration {
         for (probability, is_right) in judged {
             let bin = ((probability * BINS as f32) as usize).min(BINS - 1);
             bins[bin].0 += f64::from(*probability);
-            bins[bin].1 += f64::from(u8::from(*is_right));
+            bins[bin].1 += f64::from(*is_right);
         }
         let gaps = bins
             .iter()

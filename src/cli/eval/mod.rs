@@ -21,8 +21,7 @@ use crate::cli::output::Output;
 use crate::config::{Layers, Paths};
 use crate::eval::verdicts::VerdictTable;
 use crate::eval::{
-    self, DepthMetric, Ended, EvidenceCheck, FittedVerdicts, PaperTable, Plan, Published, Report,
-    Row,
+    self, DepthMetric, Ended, FittedVerdicts, PaperTable, Plan, Published, Report, Row,
 };
 use crate::files;
 use crate::trace::{Journal, VerdictFits};
@@ -64,8 +63,8 @@ fn evaluate(what: &Evaluation, layers: &Layers, call: CommandCall<'_>) -> Result
     let asked = AskedQuestions::read(what, paths, &variants, out)?;
     let config = layers.config()?;
     let files = asked.files(&config)?;
-    let evidence = EvidenceCheck::run(&asked.questions, &documents(&files, &config));
-    let missing = evidence.missing().to_vec();
+    let documents = documents(&files, &config);
+    let missing = eval::find_missing_evidence(&asked.questions, &documents);
     warn(out, &asked.remarks, "of the question file");
     warn(out, &missing, "about evidence");
 

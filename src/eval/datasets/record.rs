@@ -14,20 +14,20 @@ const NOT_JSON: &str = "it is not a JSON object (use JSON lines with `question` 
 
 /// Splits a file into its records.
 pub fn records(text: &str) -> Vec<Placed> {
-    let numbered = |name: &'static str, values: Vec<Value>| -> Vec<Placed> {
-        let placed = |(number, value): (usize, Value)| match value {
-            Value::Object(record) => (format!("{name} {number}"), Ok(record)),
-            _ => (format!("{name} {number}"), Err(NOT_AN_OBJECT)),
+    let number = |values: Vec<Value>| -> Vec<Placed> {
+        let place = |(number, value): (usize, Value)| match value {
+            Value::Object(record) => (format!("entry {number}"), Ok(record)),
+            _ => (format!("entry {number}"), Err(NOT_AN_OBJECT)),
         };
-        (1..).zip(values).map(placed).collect()
+        (1..).zip(values).map(place).collect()
     };
 
     match serde_json::from_str::<Value>(text) {
-        Ok(Value::Array(entries)) => numbered("entry", entries),
+        Ok(Value::Array(entries)) => number(entries),
         Ok(Value::Object(mut file)) => match read_columns(&file) {
-            Some(rows) => numbered("entry", rows),
+            Some(rows) => number(rows),
             None => match ["data", "Data"].iter().find_map(|name| file.remove(*name)) {
-                Some(Value::Array(entries)) => numbered("entry", entries),
+                Some(Value::Array(entries)) => number(entries),
                 Some(_) => vec![("data".to_owned(), Err("it is not a list"))],
                 None => vec![("line 1".to_owned(), Ok(file))],
             },

@@ -83,7 +83,7 @@ fn entailed_share(run: &Run) -> Option<f64> {
     mean_of_any(chunks.filter_map(|chunk| {
         let both = chunk.entailed?;
         let is_entailed = both.iter().all(|share| *share >= ENTAILED_FROM);
-        Some(f64::from(u8::from(is_entailed)))
+        Some(f64::from(is_entailed))
     }))
 }
 

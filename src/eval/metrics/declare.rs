@@ -54,33 +54,25 @@ pub enum Format {
 impl Format {
     /// Returns a value as a table shows it.
     pub(crate) fn value(self, value: f64) -> String {
-        let digits = self.digits();
+        let (scale, digits) = self.scale_and_digits();
         let unit = if self == Self::Share { " %" } else { "" };
-        format!("{:.digits$}{unit}", value * self.scale())
+        format!("{:.digits$}{unit}", value * scale)
     }
 
     /// Returns a difference with its interval; an asterisk marks an interval without zero.
     pub(crate) fn difference(self, interval: &Interval) -> String {
-        let digits = self.digits();
+        let (scale, digits) = self.scale_and_digits();
         let [mean, low, high] =
-            [interval.mean, interval.low, interval.high].map(|value| value * self.scale());
+            [interval.mean, interval.low, interval.high].map(|value| value * scale);
         let mark = if interval.excludes_zero() { "*" } else { "" };
         format!("{mean:+.digits$}{mark} [{low:+.digits$}, {high:+.digits$}]")
     }
 
-    fn scale(self) -> f64 {
+    fn scale_and_digits(self) -> (f64, usize) {
         match self {
-            Self::Share => 100.0,
-            Self::Number(_) => 1.0,
-            Self::Milliseconds => 0.001,
-        }
-    }
-
-    fn digits(self) -> usize {
-        match self {
-            Self::Share => 1,
-            Self::Number(digits) => digits,
-            Self::Milliseconds => 2,
+            Self::Share => (100.0, 1),
+            Self::Number(digits) => (1.0, digits),
+            Self::Milliseconds => (0.001, 2),
         }
     }
 }
@@ -123,7 +115,7 @@ impl<F> Declaration<F> {
 /// `snake_case` are the names in JSON.
 pub trait Metric: Copy + Ord + Serialize + 'static {
     /// The function that computes a metric of this family.
-    type Function;
+    type Function: 'static;
 
     /// Every metric of the family, in the order in which tables show them.
     const ALL: &'static [Self];

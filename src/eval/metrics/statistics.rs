@@ -58,7 +58,7 @@ pub fn accuracy_by_coverage(uncertainty: &[f64], correct: &[bool]) -> Vec<f64> {
     let mut sorted: Vec<(f64, f64)> = uncertainty
         .iter()
         .zip(correct)
-        .map(|(value, correct)| (*value, f64::from(u8::from(*correct))))
+        .map(|(value, correct)| (*value, f64::from(*correct)))
         .collect();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
 

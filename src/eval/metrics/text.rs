@@ -38,7 +38,7 @@ metrics! {
 /// a reply that says so is right.
 pub fn score(answer: &str, references: &[String]) -> Values<AnswerMetric> {
     if references.is_empty() {
-        let refused = f64::from(u8::from(is_refusal(answer)));
+        let refused = f64::from(is_refusal(answer));
         return Values::from_fn(|_| refused);
     }
 
@@ -53,7 +53,7 @@ pub fn score(answer: &str, references: &[String]) -> Values<AnswerMetric> {
 
 /// Returns 1 when both are equal once they are [`normalise`], else 0.
 pub fn exact_match(answer: &str, reference: &str) -> f64 {
-    f64::from(u8::from(normalise(answer) == normalise(reference)))
+    f64::from(normalise(answer) == normalise(reference))
 }
 
 /// Returns the harmonic mean of precision and recall over words.
@@ -61,7 +61,7 @@ pub fn f1(answer: &str, reference: &str) -> f64 {
     let answer = normalise(answer);
     let reference = normalise(reference);
     if answer.is_empty() || reference.is_empty() {
-        return f64::from(u8::from(answer == reference));
+        return f64::from(answer == reference);
     }
 
     let answer: Vec<&str> = answer.split(' ').collect();
@@ -92,7 +92,7 @@ fn harmonic_mean(common: usize, answer: usize, reference: usize) -> f64 {
 
 /// Returns 1 when the reference answer is part of the reply, both [`normalise`], else 0.
 pub fn substring(answer: &str, reference: &str) -> f64 {
-    f64::from(u8::from(normalise(answer).contains(&normalise(reference))))
+    f64::from(normalise(answer).contains(&normalise(reference)))
 }
 
 /// Returns the lower-case runs of letters and digits.

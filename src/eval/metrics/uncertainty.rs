@@ -3,7 +3,7 @@
 
 use super::declare::Format::Number;
 use super::declare::metrics;
-use super::statistics::{auarc, auroc};
+use super::statistics::{auarc, auroc, mean_of_any};
 use super::understanding::Understood;
 use crate::event::{SampledUncertainty, UncertaintyMeasure, VerdictKind};
 use crate::methods::{mean_logprob, perplexity};
@@ -92,9 +92,7 @@ fn logprob(run: &Run) -> Option<f64> {
 }
 
 fn token_entropy(run: &Run) -> Option<f64> {
-    let entropies: Vec<f64> = run.tokens().map(|token| f64::from(token.entropy)).collect();
-    let count = entropies.len() as f64;
-    (!entropies.is_empty()).then(|| entropies.iter().sum::<f64>() / count)
+    mean_of_any(run.tokens().map(|token| f64::from(token.entropy)))
 }
 
 fn verdict(run: &Run) -> Option<f64> {
