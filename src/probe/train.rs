@@ -83,12 +83,8 @@ impl Labelling {
                 ProbeTurns::Single => 1 + usize::from(question.has_regenerated_first()),
             };
 
-            for sample in question
-                .samples
-                .iter()
-                .take(taken)
-                .filter(|one| usable(one))
-            {
+            let samples = question.samples.iter().take(taken);
+            for sample in samples.filter(|sample| usable(sample)) {
                 let is_certain = match self.labels {
                     ProbeLabels::SemanticEntropy => Some(sample.entropy <= self.tau),
                     ProbeLabels::Accuracy => question.right,

@@ -44,10 +44,7 @@ impl TrainingSet {
         };
         Self {
             rows,
-            labels: certain
-                .iter()
-                .map(|one| f32::from(u8::from(*one)))
-                .collect(),
+            labels: certain.iter().map(|one| f32::from(*one)).collect(),
             weights: certain.iter().map(weight).collect(),
         }
     }

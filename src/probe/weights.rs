@@ -57,13 +57,11 @@ impl Probe {
     /// # Errors
     /// A file that is missing, damaged, or of a newer format.
     pub fn load(file: &Path) -> Result<Self, ProbeError> {
-        let unreadable = |reason: &dyn Display| unreadable(file, reason);
         let card = describe(file)?;
-        let bytes = files::read(file).map_err(|error| unreadable(&error))?;
-        let tensors = SafeTensors::deserialize(&bytes).map_err(|error| unreadable(&error))?;
-
+        let bytes = files::read(file).map_err(unreadable(file))?;
+        let tensors = SafeTensors::deserialize(&bytes).map_err(unreadable(file))?;
         let read = |name: &str, shape: &[usize]| {
-            read_tensor(&tensors, name, shape).map_err(|reason| unreadable(&reason))
+            read_tensor(&tensors, name, shape).map_err(unreadable(file))
         };
 
         let features = features::range(card.reads, card.layers, card.width).len();
@@ -128,12 +126,9 @@ impl Probe {
         let metadata = HashMap::from([(CARD.to_owned(), card)]);
         let bytes = serialize(tensors(self), Some(metadata)).map_err(|error| unwritable(&error))?;
 
-        // written beside its destination, then renamed
-        let beside = file.with_extension("part");
         file.parent()
             .map_or(Ok(()), fs::create_dir_all)
-            .and_then(|()| fs::write(&beside, bytes))
-            .and_then(|()| fs::rename(&beside, file))
+            .and_then(|()| files::replace(file, &bytes))
             .map_err(|error| unwritable(&error))
     }
 }
@@ -196,8 +191,9 @@ fn tensors(probe: &Probe) -> [(&'static str, Tensor<'_>); 6] {
     ]
 }
 
-fn unreadable(file: &Path, reason: &dyn Display) -> ProbeError {
-    ProbeError::Unreadable {
+/// Returns the error of a file for a reason.
+fn unreadable<R: ToString>(file: &Path) -> impl Fn(R) -> ProbeError {
+    move |reason| ProbeError::Unreadable {
         file: file.display().to_string(),
         reason: reason.to_string(),
     }
@@ -208,36 +204,30 @@ fn unreadable(file: &Path, reason: &dyn Display) -> ProbeError {
 /// # Errors
 /// A file that is missing, damaged, or of a newer format.
 pub fn describe(file: &Path) -> Result<ProbeCard, ProbeError> {
-    let unreadable = |reason: &dyn Display| unreadable(file, reason);
-    let mut reader = files::open(file, Links::Followed).map_err(|error| unreadable(&error))?;
+    let mut reader = files::open(file, Links::Followed).map_err(unreadable(file))?;
 
     // The crate reads metadata from whole files only, and those of large models are large.
     let mut length = [0; 8];
-    reader
-        .read_exact(&mut length)
-        .map_err(|error| unreadable(&error))?;
+    reader.read_exact(&mut length).map_err(unreadable(file))?;
     // safetensors: the length of the header, then the header as JSON, then the tensors
     let length = u64::from_le_bytes(length);
     if length > MAX_HEADER {
-        return Err(unreadable(&"it is not a safetensors file"));
+        return Err(unreadable(file)("it is not a safetensors file"));
     }
     let mut header = vec![0; length as usize];
-    reader
-        .read_exact(&mut header)
-        .map_err(|error| unreadable(&error))?;
-    let header: Value = serde_json::from_slice(&header).map_err(|error| unreadable(&error))?;
+    reader.read_exact(&mut header).map_err(unreadable(file))?;
+    let header: Value = serde_json::from_slice(&header).map_err(unreadable(file))?;
 
     let card = header["__metadata__"][CARD]
         .as_str()
-        .ok_or_else(|| unreadable(&"it holds no probe of ragscope"))?;
-    let card: Value = serde_json::from_str(card).map_err(|error| unreadable(&error))?;
+        .ok_or_else(|| unreadable(file)("it holds no probe of ragscope"))?;
+    let card: Value = serde_json::from_str(card).map_err(unreadable(file))?;
     let format = card["format"].as_u64().unwrap_or_default();
     if format != u64::from(FORMAT) {
-        return Err(unreadable(&format!(
-            "its format is {format}, this program reads {FORMAT}"
-        )));
+        let reason = format!("its format is {format}, this program reads {FORMAT}");
+        return Err(unreadable(file)(reason));
     }
-    serde_json::from_value(card).map_err(|error| unreadable(&error))
+    serde_json::from_value(card).map_err(unreadable(file))
 }
 
 /// Returns the weights files of a folder, by name.

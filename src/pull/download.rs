@@ -1,6 +1,6 @@
 //! One file: fetched, continued, checked, and put into its place.
 
-use std::fs::{self, File, OpenOptions, TryLockError};
+use std::fs::{self, File, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -13,7 +13,7 @@ use super::http::{Client, FileAnswer, FileRequest, Subject};
 use super::meter::Meter;
 use super::settings::PullSettings;
 use crate::event::PullPhase;
-use crate::files::FileLock;
+use crate::files::{FileLock, open_or_create};
 
 /// Failures in a row, without a byte of progress between them, after which a pull gives up.
 const MAX_FAILURES: u32 = 5;
@@ -195,12 +195,7 @@ impl Download<'_, '_> {
     /// wait for.
     fn lock(&mut self) -> Result<Option<FileLock>, PullError> {
         let path = &self.target.lock;
-        let file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(path)
-            .map_err(|error| PullError::for_write(path, error))?;
+        let file = open_or_create(path).map_err(|error| PullError::for_write(path, error))?;
 
         self.meter.begin(PullPhase::Waiting, &self.target.name);
 
@@ -359,13 +354,7 @@ impl PartialFile {
     fn open(target: &Target, meter: &mut Meter<'_>) -> Result<Self, PullError> {
         let path = &target.part;
         let failed = |error| PullError::for_write(path, error);
-        let mut file = OpenOptions::new()
-            .create(true)
-            .truncate(false)
-            .read(true)
-            .write(true)
-            .open(path)
-            .map_err(failed)?;
+        let mut file = open_or_create(path).map_err(failed)?;
         let mut left = file.metadata().map_err(failed)?.len();
         if left > target.bytes {
             file.set_len(0).map_err(failed)?;

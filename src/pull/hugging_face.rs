@@ -111,17 +111,11 @@ pub(super) fn pull(
         links.push(cache.link(&listing.sha, file, target)?);
     }
     cache.write_ref(&listing.sha)?;
-    meter.emit()?;
 
     let first = links.first().cloned().unwrap_or_default();
-    let name = first.file_name().unwrap_or_default();
-    Ok(PulledModel {
-        reference: meter.reference().to_owned(),
-        name: name.to_string_lossy().into_owned(),
-        file: first.display().to_string(),
-        bytes: targets.iter().map(|target| target.bytes).sum(),
-        received_bytes: meter.received_bytes(),
-    })
+    let name = first.file_name().unwrap_or_default().to_string_lossy();
+    let bytes = targets.iter().map(|target| target.bytes).sum();
+    meter.finish(name.into_owned(), &first, bytes)
 }
 
 fn listing(

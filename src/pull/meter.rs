@@ -1,10 +1,11 @@
 //! Progress of a pull: bytes, rate and remaining time.
 
 use std::collections::VecDeque;
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use super::error::PullError;
-use crate::event::{Flow, PullPhase, PullProgress};
+use crate::event::{Flow, PullPhase, PullProgress, PulledModel};
 
 /// Time between two calls of the observer.
 const EVERY: Duration = Duration::from_millis(200);
@@ -36,16 +37,6 @@ impl<'a> Meter<'a> {
             samples: VecDeque::new(),
             observe,
         }
-    }
-
-    /// Returns what the user asked for.
-    pub fn reference(&self) -> &str {
-        &self.progress.reference
-    }
-
-    /// Returns the bytes that came over the network.
-    pub fn received_bytes(&self) -> u64 {
-        self.received_bytes
     }
 
     /// Sets the size of the whole model.
@@ -89,8 +80,25 @@ impl<'a> Meter<'a> {
         Ok(())
     }
 
+    /// Calls the observer a last time, and returns the model whose first file this is.
+    pub fn finish(
+        mut self,
+        name: String,
+        file: &Path,
+        bytes: u64,
+    ) -> Result<PulledModel, PullError> {
+        self.emit()?;
+        Ok(PulledModel {
+            reference: self.progress.reference,
+            name,
+            file: file.display().to_string(),
+            bytes,
+            received_bytes: self.received_bytes,
+        })
+    }
+
     /// Calls the observer.
-    pub fn emit(&mut self) -> Result<(), PullError> {
+    fn emit(&mut self) -> Result<(), PullError> {
         Ok((self.observe)(&self.progress).check()?)
     }
 

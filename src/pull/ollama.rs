@@ -62,14 +62,12 @@ pub(super) fn pull(
         return Err(unreadable(&url, &what, reason));
     };
 
-    let mut targets = Vec::new();
-    for layer in manifest.layers.iter().chain([&manifest.config]) {
-        let target = target(layer, model, &settings.ollama);
-        targets
-            .push(target.ok_or_else(|| {
-                unreadable(&url, &what, format!("the digest `{}`", layer.digest))
-            })?);
-    }
+    let layers = manifest.layers.iter().chain([&manifest.config]);
+    let targets = layers.map(|layer| {
+        let refuse = || unreadable(&url, &what, format!("the digest `{}`", layer.digest));
+        target(layer, model, &settings.ollama).ok_or_else(refuse)
+    });
+    let targets: Vec<Target> = targets.collect::<Result<_, _>>()?;
     let file = targets[weights].file.clone();
     let bytes = targets[weights].bytes;
     let destination = Destination {
@@ -79,18 +77,12 @@ pub(super) fn pull(
     download_all(&targets, &destination, settings, client, &mut meter)?;
 
     write_manifest(model, &settings.ollama, &text)?;
-    meter.emit()?;
     let owner = match model.owner.as_str() {
         "library" => String::new(),
         owner => format!("{owner}/"),
     };
-    Ok(PulledModel {
-        reference: meter.reference().to_owned(),
-        name: format!("{owner}{}:{}", model.name, model.tag),
-        file: file.display().to_string(),
-        bytes,
-        received_bytes: meter.received_bytes(),
-    })
+    let name = format!("{owner}{}:{}", model.name, model.tag);
+    meter.finish(name, &file, bytes)
 }
 
 /// Returns the file of a layer; `None` when its digest is not a sha256.

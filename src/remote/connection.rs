@@ -13,6 +13,11 @@ use crate::config::{IndexSettings, Secret};
 use crate::net;
 
 const CONNECTING: Duration = Duration::from_secs(10);
+/// The states of a user or a password that the server refuses.
+const DENIALS: [SqlState; 2] = [
+    SqlState::INVALID_PASSWORD,
+    SqlState::INVALID_AUTHORIZATION_SPECIFICATION,
+];
 /// A connection that is silent for so long while something is sent is given up.
 const SILENCE: Duration = Duration::from_secs(60);
 
@@ -76,23 +81,20 @@ impl Database {
         } else {
             self.config.connect(tls()?)
         };
-        connected.map_err(|error| match error.code() {
-            Some(&SqlState::INVALID_PASSWORD | &SqlState::INVALID_AUTHORIZATION_SPECIFICATION) => {
-                RemoteError::Denied {
-                    place: self.place.clone(),
-                    reason: reason(&error),
-                }
+        connected.map_err(|error| {
+            let reason = reason(&error);
+            let is_denied = match error.code() {
+                Some(code) => DENIALS.contains(code),
+                // without a password where one is needed, there is no code
+                None => reason.contains("password missing"),
+            };
+            if !is_denied {
+                return self.failure(&error);
             }
-            Some(_) => self.failure(&error),
-            // without a password where one is needed, there is no code
-            None if reason(&error).contains("password missing") => RemoteError::Denied {
+            RemoteError::Denied {
                 place: self.place.clone(),
-                reason: reason(&error),
-            },
-            None => RemoteError::Unreachable {
-                place: self.place.clone(),
-                reason: reason(&error),
-            },
+                reason,
+            }
         })
     }
 

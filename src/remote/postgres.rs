@@ -82,13 +82,8 @@ impl Postgres {
         Ok(PartWriter::new(client, self.database.clone()))
     }
 
-    /// Returns whether what is sent can be read on the way.
-    pub fn is_open(&self) -> bool {
-        self.database.is_open()
-    }
-
     /// Returns the name and the version of the database.
-    pub fn version(&self) -> Result<String, RemoteError> {
+    fn version(&self) -> Result<String, RemoteError> {
         self.with_client(|client| {
             let asked = "select current_setting('server_version'), \
                  (select extversion::text from pg_extension where extname = 'vector')";
@@ -114,16 +109,16 @@ pub fn remote_health(settings: &IndexSettings) -> Result<Option<RemoteHealth>, R
         return Ok(None);
     }
 
-    let database = Postgres::new(settings)?;
-    let head = database.view(|view| Ok(view.head().clone()))?;
+    let postgres = Postgres::new(settings)?;
+    let head = postgres.view(|view| Ok(view.head().clone()))?;
 
     Ok(Some(RemoteHealth {
-        version: database.version()?,
+        version: postgres.version()?,
         collection: settings.collection.clone(),
         parts: head.parts.len(),
         documents: head.parts.iter().map(|part| part.documents).sum(),
         chunks: head.parts.iter().map(|part| part.chunks).sum(),
-        is_open: database.is_open(),
+        is_open: postgres.database.is_open(),
     }))
 }
 
