@@ -1,11 +1,10 @@
 //! Downloads of models behind the screen: one at a time, on a thread of its own.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex};
 use std::thread;
 
-use crate::event::{Command, Flow, Operation, Problem, PulledModel, SessionEvent, lock};
+use crate::event::{Command, Operation, Problem, PulledModel, SessionEvent, StopFlag, lock};
 use crate::pull::{self, PullError, PullSettings};
 
 use super::tee::{Tee, failure};
@@ -14,7 +13,7 @@ use super::tee::{Tee, failure};
 #[derive(Default)]
 pub(super) struct Downloads {
     /// Set to stop it; `None` when there is none.
-    stop: Arc<Mutex<Option<Arc<AtomicBool>>>>,
+    stop: Arc<Mutex<Option<StopFlag>>>,
 }
 
 impl Downloads {
@@ -31,9 +30,9 @@ impl Downloads {
             return;
         }
 
-        let stop = Arc::new(AtomicBool::new(false));
+        let stop = StopFlag::default();
         let slot = Arc::clone(&self.stop);
-        let asked = Arc::clone(&stop);
+        let asked = stop.clone();
         let events = tee.clone();
         let started = thread::Builder::new()
             .name("pull".to_owned())
@@ -57,7 +56,7 @@ impl Downloads {
     pub fn stop(&self) {
         let current = lock(&self.stop);
         if let Some(stop) = current.as_ref() {
-            stop.store(true, Ordering::Relaxed);
+            stop.stop();
         }
     }
 }
@@ -68,18 +67,14 @@ impl Drop for Downloads {
     }
 }
 
-fn download(reference: &str, stop: &AtomicBool, tee: &Tee) -> Result<PulledModel, PullError> {
+fn download(reference: &str, stop: &StopFlag, tee: &Tee) -> Result<PulledModel, PullError> {
     let reference = reference.parse()?;
     let settings = PullSettings::from_environment();
     pull::pull(&reference, &settings, &mut |progress| {
         tee.emit(SessionEvent::PullProgressed {
             progress: progress.clone(),
         });
-        if stop.load(Ordering::Relaxed) {
-            Flow::Stop
-        } else {
-            Flow::Continue
-        }
+        stop.flow()
     })
 }
 
