@@ -3,9 +3,9 @@
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
+use ratatui::text::Span;
 use serde::Serialize;
 use unicode_segmentation::UnicodeSegmentation;
-use unicode_width::UnicodeWidthStr;
 
 use crate::event::{Event, Problem, escape_json, harmless};
 use crate::host::progress_line;
@@ -247,6 +247,11 @@ fn with_advice(kind: &str, text: &str, advice: Option<&str>) -> String {
     }
 }
 
+/// Returns the columns that a text takes.
+fn width(text: &str) -> usize {
+    Span::raw(text).width()
+}
+
 /// Returns as much of the first line as fits the columns.
 fn fit(text: &str, columns: usize) -> String {
     let mut used = 0;
@@ -254,7 +259,7 @@ fn fit(text: &str, columns: usize) -> String {
         .take_while(|grapheme| !grapheme.contains('\n'))
         .map(|grapheme| if grapheme == "\t" { " " } else { grapheme })
         .take_while(|grapheme| {
-            used += grapheme.width();
+            used += width(grapheme);
             used <= columns
         })
         .collect()
@@ -262,17 +267,17 @@ fn fit(text: &str, columns: usize) -> String {
 
 /// Returns rows with their columns padded to the widest cell, two spaces between them.
 pub(super) fn table<const N: usize>(rows: &[[String; N]]) -> String {
-    let width = |column: usize| {
-        let widths = rows.iter().map(|row| row[column].width());
+    let widest = |column: usize| {
+        let widths = rows.iter().map(|row| width(&row[column]));
         widths.max().unwrap_or(0)
     };
 
-    let widths: Vec<usize> = (0..N).map(width).collect();
+    let widths: Vec<usize> = (0..N).map(widest).collect();
     rows.iter()
         .map(|row| {
             let cells = row.iter().zip(&widths);
             let line: String = cells
-                .map(|(cell, width)| format!("{cell}{}  ", " ".repeat(width - cell.width())))
+                .map(|(cell, columns)| format!("{cell}{}  ", " ".repeat(columns - width(cell))))
                 .collect();
             format!("{}\n", line.trim_end())
         })
