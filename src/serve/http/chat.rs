@@ -158,7 +158,7 @@ pub async fn complete(
     };
 
     // dropped with this future, or with the reply: the client has left
-    let (wanting, caller) = Caller::new();
+    let (wanting, caller) = Caller::new(None);
     let (sender, mut records) = mpsc::unbounded_channel();
     let engine = Arc::clone(&server);
     let run = tokio::spawn(async move {

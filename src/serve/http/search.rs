@@ -22,7 +22,7 @@ pub async fn search(
     let request: SearchRequest = read_json(&headers, body).await?;
 
     // dropped with this future: the client has left
-    let (_wanting, caller) = Caller::new();
+    let (_wanting, caller) = Caller::new(None);
     let searched =
         tokio::spawn(async move { queue::search(request, &server.engine, &caller).await });
     let found = searched.await.map_err(|_| Refusal::for_end())??;

@@ -11,22 +11,11 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Returns a caller that wants the answer alone, as long as the sender is not dropped.
-    pub fn new() -> (watch::Sender<()>, Self) {
+    /// Returns a caller that wants the answer, as long as the sender is not dropped, and lines of
+    /// progress, if there is a channel for them.
+    pub fn new(progress: Option<UnboundedSender<String>>) -> (watch::Sender<()>, Self) {
         let (wanting, wanted) = watch::channel(());
-        let caller = Self {
-            wanted,
-            progress: None,
-        };
-        (wanting, caller)
-    }
-
-    /// Has lines of progress sent to `progress`.
-    pub fn with_progress(self, progress: UnboundedSender<String>) -> Self {
-        Self {
-            progress: Some(progress),
-            ..self
-        }
+        (wanting, Self { wanted, progress })
     }
 
     /// Waits until the client no longer wants the answer.
