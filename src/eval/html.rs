@@ -265,7 +265,6 @@ fn cost(presets: &[PresetRows<'_>]) -> String {
 
     let time = Axis {
         name: "seconds per question",
-        min: 0.0,
         max: 1.1 * slowest,
     };
     let mut plot = Plot::new(time, Axis::share("exact match"));

@@ -27,40 +27,27 @@ pub fn escape(text: &str) -> String {
         .replace('"', "&quot;")
 }
 
-/// An axis of a plot.
+/// An axis of a plot, which begins at 0.
 pub struct Axis {
     pub name: &'static str,
-    pub min: f64,
     pub max: f64,
 }
 
 impl Axis {
     /// Returns an axis of a share in 0..=1.
     pub fn share(name: &'static str) -> Self {
-        Self {
-            name,
-            min: 0.0,
-            max: 1.0,
-        }
+        Self { name, max: 1.0 }
     }
 
     /// Returns the axis with a length, which a position on it needs.
     fn with_length(self) -> Self {
-        let max = if self.max > self.min {
-            self.max
-        } else {
-            self.min + 1.0
-        };
+        let max = if self.max > 0.0 { self.max } else { 1.0 };
         Self { max, ..self }
     }
 
     /// Returns where a value lies, in 0..=1.
     fn position(&self, value: f64) -> f64 {
-        ((value - self.min) / (self.max - self.min)).clamp(0.0, 1.0)
-    }
-
-    fn value_at(&self, position: f64) -> f64 {
-        self.min + position * (self.max - self.min)
+        (value / self.max).clamp(0.0, 1.0)
     }
 }
 
@@ -117,11 +104,10 @@ impl Plot {
     fn ticks(&mut self) {
         for step in 0..=STEPS {
             let position = f64::from(step) / f64::from(STEPS);
-            let x = self.x.value_at(position);
-            let y = self.y.value_at(position);
+            let [x, y] = [&self.x, &self.y].map(|axis| position * axis.max);
             let across = self.across(x);
             let down = self.distance_to_top(y);
-            let bottom = self.distance_to_top(self.y.min);
+            let bottom = self.distance_to_top(0.0);
 
             self.body.push_str(&format!(
                 "<line class=\"grid\" x1=\"{LEFT:.1}\" y1=\"{down:.1}\" x2=\"{:.1}\" y2=\"{down:.1}\"/>\
@@ -151,8 +137,8 @@ impl Plot {
 
     /// Draws the line on which both axes have the same value.
     pub fn diagonal(mut self) -> Self {
-        let x1 = self.across(self.x.min);
-        let y1 = self.distance_to_top(self.y.min);
+        let x1 = self.across(0.0);
+        let y1 = self.distance_to_top(0.0);
         let x2 = self.across(self.x.max);
         let y2 = self.distance_to_top(self.y.max);
         self.body.push_str(&format!(

@@ -420,17 +420,13 @@ fn uncertainty(presets: &[PresetSummary]) -> Table {
     )
 }
 
-/// Returns a figure with its interval behind it, where there is one.
-fn with_interval(figure: f64, interval: Option<Interval>) -> String {
-    interval.map_or_else(
-        || format!("{figure:.3}"),
-        |Interval { low, high, .. }| format!("{figure:.3} [{low:.3}, {high:.3}]"),
-    )
-}
-
 fn utility(presets: &[PresetSummary]) -> Table {
-    let pearson =
-        |of: &Correlation| cell(of.pearson, |pearson| with_interval(pearson, of.interval));
+    let pearson = |of: &Correlation| {
+        cell(of.pearson, |pearson| match of.interval {
+            Some(Interval { low, high, .. }) => format!("{pearson:.3} [{low:.3}, {high:.3}]"),
+            None => format!("{pearson:.3}"),
+        })
+    };
     let rows = each(presets, |preset| &preset.utility).flat_map(|(preset, utility)| {
         let pairs = utility.whole.iter().zip(&utility.every);
         pairs.map(move |(whole, every)| {

@@ -29,7 +29,10 @@ pub(super) fn answer(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
                 Ok(()) => tee.emit(list(sessions)),
                 Err(error) => tee.emit(failure(Operation::RenameThread, error.into())),
             },
-            Command::ListModels => tee.emit(list_models(paths)),
+            Command::ListModels => tee.emit(match model_list(paths) {
+                Ok(list) => SessionEvent::ModelsListed { list },
+                Err(problem) => failure(Operation::ListModels, problem),
+            }),
             // the others have another destination
             _ => {}
         }
@@ -73,13 +76,5 @@ fn open(file: &Path, tee: &Tee) {
             }
         }
         Err(error) => tee.emit(failure(Operation::OpenRun, error.into())),
-    }
-}
-
-/// Returns the models of this machine and those to download.
-fn list_models(paths: &Paths) -> SessionEvent {
-    match model_list(paths) {
-        Ok(list) => SessionEvent::ModelsListed { list },
-        Err(problem) => failure(Operation::ListModels, problem),
     }
 }

@@ -39,7 +39,7 @@ fn index_line(progress: &IndexProgress) -> String {
 
 fn probe_line(progress: &ProbeProgress) -> String {
     let (done, total) = (progress.done, progress.total);
-    let mut line = match progress.phase {
+    let mut parts = vec![match progress.phase {
         ProbePhase::WritingQuestions => format!("writing questions, {done} of {total}"),
         ProbePhase::Collecting => {
             format!(
@@ -48,17 +48,10 @@ fn probe_line(progress: &ProbeProgress) -> String {
             )
         }
         ProbePhase::Training => format!("training, pass {done} of at most {total}"),
-    };
-
-    if let Some(loss) = progress.loss {
-        line.push_str(&format!(", loss {loss:.4}"));
-    }
-
-    if let Some(left_ms) = progress.left_ms {
-        line.push_str(&format!(", {}", words::time_left(left_ms)));
-    }
-
-    line
+    }];
+    parts.extend(progress.loss.map(|loss| format!("loss {loss:.4}")));
+    parts.extend(progress.left_ms.map(words::time_left));
+    parts.join(", ")
 }
 
 #[cfg(test)]

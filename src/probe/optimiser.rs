@@ -58,10 +58,12 @@ struct Step {
 
 impl Optimiser {
     pub fn new(network: &Network, learning_rate: f64, weight_decay: f64) -> Self {
+        let units = network.hidden.rows().zip(&network.hidden.bias);
+        let hidden = units.map(|(weights, bias)| Neuron::new(weights, *bias));
         Self {
             learning_rate,
             weight_decay,
-            hidden: network.hidden.neurons().collect(),
+            hidden: hidden.collect(),
             output: Neuron::new(&network.output.weights, network.output.bias[0]),
             steps: 0,
         }
@@ -165,14 +167,6 @@ impl Optimiser {
                 bias: self.output.bias.values.clone(),
             },
         }
-    }
-}
-
-impl Linear {
-    fn neurons(&self) -> impl Iterator<Item = Neuron> {
-        self.rows()
-            .zip(&self.bias)
-            .map(|(weights, bias)| Neuron::new(weights, *bias))
     }
 }
 

@@ -190,10 +190,9 @@ fn without_piece(path: &str) -> (&str, Option<(u32, u32)>) {
         let (name, number) = front.rsplit_once('-')?;
         Some((name, number.parse().ok()?, count.parse().ok()?))
     });
-    match piece {
-        Some((name, number, count)) => (name, Some((number, count))),
-        None => (stem, None),
-    }
+    piece.map_or((stem, None), |(name, number, count)| {
+        (name, Some((number, count)))
+    })
 }
 
 /// Returns the quantisation that a path names: `Q4_K_M`, `UD-Q4_K_XL`, `F16`. Some repositories

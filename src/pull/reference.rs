@@ -81,10 +81,8 @@ impl FromStr for Reference {
 }
 
 fn hub_model(text: &str) -> Option<HubModel> {
-    let (repository, wanted) = match text.split_once(':') {
-        Some((repository, wanted)) => (repository, Some(wanted)),
-        None => (text, None),
-    };
+    let named = text.split_once(':');
+    let (repository, wanted) = named.map_or((text, None), |(front, wanted)| (front, Some(wanted)));
     let (owner, name) = repository.split_once('/')?;
     let is_valid =
         is_part(owner) && is_part(name) && wanted.is_none_or(|wanted| !wanted.is_empty());

@@ -36,7 +36,10 @@ impl PullSettings {
         let ollama = folders.ollama().into_iter().next().unwrap_or_default();
         Self {
             endpoint: variable("HF_ENDPOINT").unwrap_or_else(|| HUGGING_FACE.to_owned()),
-            token: variable("HF_TOKEN").or_else(|| token_in(&folders.hugging_face_token())),
+            token: variable("HF_TOKEN").or_else(|| {
+                let file = std::fs::read_to_string(folders.hugging_face_token());
+                trim(&file.ok()?)
+            }),
             hugging_face: folders.hugging_face(),
             ollama,
             is_offline: variable("HF_HUB_OFFLINE").is_some_and(|value| is_on(&value)),
@@ -48,15 +51,13 @@ impl PullSettings {
 }
 
 fn variable(name: &str) -> Option<String> {
-    let value = std::env::var(name).ok()?;
-    let value = value.trim();
-    (!value.is_empty()).then(|| value.to_owned())
+    trim(&std::env::var(name).ok()?)
 }
 
-fn token_in(file: &Path) -> Option<String> {
-    let text = std::fs::read_to_string(file).ok()?;
-    let token = text.trim();
-    (!token.is_empty()).then(|| token.to_owned())
+/// Returns a value without the blanks around it; `None` for an empty one.
+fn trim(value: &str) -> Option<String> {
+    let value = value.trim();
+    (!value.is_empty()).then(|| value.to_owned())
 }
 
 /// Returns whether a variable is set as Hugging Face's tools read it.

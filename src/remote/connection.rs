@@ -216,6 +216,11 @@ mod tests {
     }
 
     #[test]
+    fn an_encrypted_connection_has_its_provider() {
+        assert!(tls().is_ok());
+    }
+
+    #[test]
     fn an_address_has_no_password_and_is_encrypted_elsewhere() {
         let place = |url: &str| {
             let database = Database::new(&settings(url)).expect(url);
