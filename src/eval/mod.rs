@@ -2,11 +2,11 @@
 //! helped.
 //!
 //! In reading order: [`QuestionSet`] reads a file of questions, ours or one of the published
-//! [`DATASETS`], [`Documents`] makes a folder of the passages that come with it, [`find_missing_evidence`]
-//! finds their evidence in the corpus, [`run`] asks each question under each preset and appends one
-//! [`Row`] of figures per answer to a [`Journal`](crate::trace::Journal), which survives a kill,
-//! and a [`Report`] sums the rows up, as tables in Markdown or as a page of HTML with plots. The
-//! figures are declared in [`metrics`].
+//! [`DATASETS`], [`Documents`] makes a folder of the passages that come with it,
+//! [`find_missing_evidence`] finds out what evidence the corpus does not hold, [`run`] asks each
+//! question under each preset and appends one [`Row`] of figures per answer to a
+//! [`Journal`](crate::trace::Journal), which survives a kill, and a [`Report`] sums the rows up, as
+//! tables in Markdown or as a page of HTML with plots. The figures are declared in [`metrics`].
 
 mod error;
 mod questions;

@@ -1,6 +1,6 @@
 //! One file: fetched, continued, checked, and put into its place.
 
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -354,7 +354,13 @@ impl PartialFile {
     fn open(target: &Target, meter: &mut Meter<'_>) -> Result<Self, PullError> {
         let path = &target.part;
         let failed = |error| PullError::for_write(path, error);
-        let mut file = open_or_create(path).map_err(failed)?;
+        let mut file = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .read(true)
+            .write(true)
+            .open(path)
+            .map_err(failed)?;
         let mut left = file.metadata().map_err(failed)?.len();
         if left > target.bytes {
             file.set_len(0).map_err(failed)?;
