@@ -21,6 +21,7 @@ mod name_date;
 mod options;
 mod formats;
 mod worker;
+mod title_lines;
 mod walk;
 mod omitted;
 mod watch;

@@ -31,6 +31,8 @@ const EMPHASIS: &[&str] = &["b", "i", "hi", "bold", "italic", "emphasis"];
 const HEADING_LEVELS: usize = 3;
 /// Maximum size of a value that is shown with its name; a longer one is prose.
 const MAX_VALUE_BYTES: usize = 200;
+/// Elements and attributes that name what they are in.
+const NAMES: &[&str] = &["name", "title", "label"];
 /// Maximum size of a name, of a title and of an attribute.
 const MAX_TITLE_BYTES: usize = 120;
 /// Elements whose lines stay as they are.
@@ -222,9 +224,13 @@ impl<'a> Text<'a> {
 
         self.open_in_table(name, tag.clone());
         self.verbatim += usize::from(VERBATIM.contains(&name));
+        let named = attributes(self.source, tag.clone())
+            .into_iter()
+            .find(|(name, _)| is_name(name));
+        let title = named.map(|(_, value)| title_of(name, &self.source[value]));
         self.open.push(Element {
             name,
-            title: limit_length(name),
+            title: title.unwrap_or_else(|| limit_length(name)),
             has_text: false,
             has_elements: false,
             has_heading: false,
@@ -393,7 +399,8 @@ impl<'a> Text<'a> {
         next.is_empty() || next.starts_with('<')
     }
 
-    /// Adds the value of an element as a line with its name. A title is the heading of its parent.
+    /// Adds the value of an element as a line with its name. A title, or a name before anything else,
+    /// is the heading of its parent.
     fn value(&mut self, part: Range<usize>) {
         let Some(element) = self.open.last() else {
             return;
@@ -404,10 +411,12 @@ impl<'a> Text<'a> {
         if depth <= HEADING_LEVELS + 1 {
             self.metadata.set(name, &value);
         }
-        if name == "title"
-            && let Some(parent) = depth.checked_sub(2).and_then(|at| self.open.get_mut(at))
-        {
-            parent.title = value;
+        if let Some(parent) = depth.checked_sub(2).and_then(|at| self.open.get_mut(at)) {
+            if name == "title" {
+                parent.title = value;
+            } else if is_name(name) && !parent.has_heading {
+                parent.title = title_of(parent.name, &value);
+            }
         }
 
         self.begin_line(part.start);
@@ -514,6 +523,16 @@ impl<'a> Text<'a> {
     }
 }
 
+/// Returns whether an element or an attribute names what it is in.
+fn is_name(name: &str) -> bool {
+    NAMES.contains(&name)
+}
+
+/// Returns the title of an element that is named.
+fn title_of(element: &str, name: &str) -> String {
+    limit_length(&format!("{element} {}", fold_white_space(name)))
+}
+
 fn limit_length(text: &str) -> String {
     text[..text.floor_char_boundary(MAX_TITLE_BYTES)].to_owned()
 }
@@ -592,7 +611,7 @@ mod tests {
         assert_eq!(
             titles,
             [
-                (1, "project"),
+                (1, "project x"),
                 (2, "dependencies"),
                 (3, "dependency"),
                 (3, ""),

@@ -89,6 +89,23 @@ impl Format {
         }
     }
 
+    /// Returns whether lines of its files may be titles that nothing marks: it is read as prose, of
+    /// which no size of letters is known.
+    pub fn has_title_lines(&self) -> bool {
+        let of_prose = [
+            "text",
+            "Markdown",
+            "HTML",
+            "Word",
+            "OpenDocument text",
+            "RTF",
+            "EPUB",
+            "Evernote",
+            "mail",
+        ];
+        of_prose.contains(&self.name)
+    }
+
     /// Returns whether its files are source code.
     pub fn is_source_code(&self) -> bool {
         *self == code::FORMAT

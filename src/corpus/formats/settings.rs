@@ -116,10 +116,12 @@ fn yaml(text: &str) -> Vec<Heading> {
     for (start, line) in lines(text) {
         let content = line.trim();
         let begin = comments.begin(start, content, "#");
-        let indentation = line.len() - line.trim_start().len();
+        let mut indentation = line.len() - line.trim_start().len();
         if content.is_empty() || content.starts_with('#') {
             continue;
         }
+        // an item is below the key above it, which may begin as far in
+        indentation += usize::from(content.starts_with("- "));
         if block.is_some_and(|block| indentation > block) {
             continue;
         }
@@ -130,7 +132,8 @@ fn yaml(text: &str) -> Vec<Heading> {
         path.truncate(outer);
 
         let level = outer + 1;
-        let title = key_of_section(content).filter(|_| level <= HEADING_LEVELS);
+        let title = key_of_section(content).or_else(|| name_of_item(content));
+        let title = title.filter(|_| level <= HEADING_LEVELS);
         if let Some(title) = title {
             path.push(indentation);
             headings.push(Heading::new(begin..start + line.len(), level as u8, title));
@@ -157,6 +160,14 @@ fn key_of_section(content: &str) -> Option<&str> {
     let is_key =
         !key.is_empty() && !key.starts_with(['-', '{', '[']) && key.len() <= MAX_TITLE_BYTES;
     (has_no_value && is_key).then_some(key)
+}
+
+/// Returns the name of an item of a list, in its first line: `- name: Alba`.
+fn name_of_item(content: &str) -> Option<&str> {
+    let (key, value) = content.strip_prefix("- ")?.split_once(": ")?;
+    let value = value.trim().trim_matches(['"', '\'']);
+    let is_name = ["name", "title", "id"].contains(&key.trim());
+    (is_name && !value.is_empty() && value.len() <= MAX_TITLE_BYTES).then_some(value)
 }
 
 /// The comment lines directly above a line.
@@ -231,6 +242,15 @@ mod tests {
                 (2, "build", "  build:"),
                 (2, "", ""),
                 (1, "", ""),
+            ],
+        );
+        check(
+            &YAML,
+            "lamps:\n- name: \"Alba\"\n  size:\n    m: 1\n- name: Brio\n",
+            &[
+                (1, "lamps", "lamps:"),
+                (2, "Alba", "- name: \"Alba\""),
+                (2, "Brio", "- name: Brio"),
             ],
         );
     }
