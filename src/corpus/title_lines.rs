@@ -14,6 +14,8 @@ const MAX_PLAIN_WORDS: usize = 5;
 const MIN_LINES: usize = 2;
 /// A paragraph of fewer characters is content only if it ends as a sentence.
 const MIN_CONTENT_CHARS: usize = 60;
+/// Most signs at each side of a title.
+const MAX_SIGNS: usize = 6;
 /// Shortest line of signs below a title.
 const MIN_UNDERLINE: usize = 3;
 
@@ -36,12 +38,6 @@ impl Style {
     }
 }
 
-/// A paragraph: its lines without line ends, with its range.
-struct Paragraph<'t> {
-    range: Range<usize>,
-    lines: Vec<&'t str>,
-}
-
 /// Returns the title lines of a text from `start` on, outside of the headings and the rows of
 /// tables that are known, each below the heading that it stands under.
 pub(super) fn title_lines(
@@ -50,71 +46,71 @@ pub(super) fn title_lines(
     headings: &[Heading],
     rows: &[Range<usize>],
 ) -> Vec<Heading> {
-    let paragraphs = paragraphs(text, start);
     let mut found: Vec<(Style, Range<usize>, &str)> = Vec::new();
     let mut is_code = false;
-    for (at, paragraph) in paragraphs.iter().enumerate() {
-        let fences = paragraph.lines.iter().filter(|line| is_fence(line)).count();
+    let mut paragraphs = paragraphs(text, start).peekable();
+    while let Some(range) = paragraphs.next() {
+        let fences = text[range.clone()]
+            .lines()
+            .filter(|line| is_fence(line))
+            .count();
         is_code ^= fences % 2 == 1;
-        if is_code || fences > 0 || is_known(&paragraph.range, headings, rows) {
+        if is_code || fences > 0 || is_known(&range, headings, rows) {
             continue;
         }
-        let Some((style, title)) = title_of(&paragraph.lines) else {
+        let Some((style, title)) = title_of(&text[range.clone()]) else {
             continue;
         };
-        let next = paragraphs.get(at + 1);
-        if style.is_sure() || next.is_some_and(|next| is_content(next, headings)) {
-            found.push((style, paragraph.range.clone(), title));
+        let is_about =
+            |next: &Range<usize>| !is_known(next, headings, &[]) && is_content(&text[next.clone()]);
+        if style.is_sure() || paragraphs.peek().is_some_and(is_about) {
+            found.push((style, range, title));
         }
     }
 
-    let count = |style: Style| found.iter().filter(|(other, ..)| *other == style).count();
-    let mut styles: Vec<Style> = Vec::new();
+    let mut counts: Vec<(Style, usize)> = Vec::new();
+    for (style, ..) in &found {
+        match counts.iter_mut().find(|(known, _)| known == style) {
+            Some((_, count)) => *count += 1,
+            None => counts.push((*style, 1)),
+        }
+    }
+    counts.retain(|(style, count)| style.is_sure() || *count >= MIN_LINES);
+
     let mut titles = Vec::new();
-    for (style, range, title) in &found {
-        if !style.is_sure() && count(*style) < MIN_LINES {
-            continue;
+    // the level of the heading above
+    let mut above = 0;
+    let mut headings = headings.iter().peekable();
+    for (style, range, title) in found {
+        while let Some(heading) = headings.next_if(|heading| heading.range.start <= range.start) {
+            let ends = heading.title.is_empty();
+            above = heading.level.saturating_sub(u8::from(ends));
         }
-        if !styles.contains(style) {
-            styles.push(*style);
+        if let Some(depth) = counts.iter().position(|(known, _)| *known == style) {
+            let level = usize::from(above) + 1 + depth;
+            let level = u8::try_from(level).unwrap_or(u8::MAX);
+            titles.push(Heading::new(range, level, fold_white_space(title)));
         }
-        let depth = styles.iter().position(|known| known == style).unwrap_or(0);
-        let above = headings.iter().rev();
-        let above = above.filter(|heading| !heading.title.is_empty());
-        let mut above = above.skip_while(|heading| heading.range.start > range.start);
-        let level = above.next().map_or(0, |heading| usize::from(heading.level)) + 1 + depth;
-        let level = u8::try_from(level).unwrap_or(u8::MAX);
-        titles.push(Heading::new(range.clone(), level, fold_white_space(title)));
     }
     titles
 }
 
 /// Returns the paragraphs of a text from `start` on, with the white space in front of their lines.
-fn paragraphs(text: &str, start: usize) -> Vec<Paragraph<'_>> {
-    let mut paragraphs: Vec<Paragraph<'_>> = Vec::new();
+fn paragraphs(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
     let mut at = start;
-    let mut is_open = false;
-    for line in text[start..].split_inclusive('\n') {
-        let bare = line.trim_end();
-        if bare.is_empty() {
-            is_open = false;
-        } else {
-            let range = at..at + bare.len();
-            match paragraphs.last_mut().filter(|_| is_open) {
-                Some(last) => {
-                    last.range.end = range.end;
-                    last.lines.push(bare);
-                }
-                None => paragraphs.push(Paragraph {
-                    range,
-                    lines: vec![bare],
-                }),
-            }
-            is_open = true;
+    let mut lines = text[start..].split_inclusive('\n').peekable();
+    std::iter::from_fn(move || {
+        let is_blank = |line: &&str| line.trim().is_empty();
+        while let Some(blank) = lines.next_if(is_blank) {
+            at += blank.len();
         }
-        at += line.len();
-    }
-    paragraphs
+        let mut range = at..at;
+        while let Some(line) = lines.next_if(|line| !is_blank(line)) {
+            range.end = at + line.trim_end().len();
+            at += line.len();
+        }
+        (!range.is_empty()).then_some(range)
+    })
 }
 
 fn is_fence(line: &str) -> bool {
@@ -134,26 +130,25 @@ fn is_known(range: &Range<usize>, headings: &[Heading], rows: &[Range<usize>]) -
 }
 
 /// Returns whether a paragraph may be what a title is about: sentences, or a list.
-fn is_content(paragraph: &Paragraph<'_>, headings: &[Heading]) -> bool {
-    let last = paragraph.lines.last().map_or("", |line| line);
-    let is_list = paragraph.lines.iter().any(|line| begins_item(line.trim()));
-    let chars: usize = paragraph
-        .lines
-        .iter()
-        .map(|line| line.chars().count())
-        .sum();
-    let ends = last.ends_with(['.', '!', '?', ':', ';', '。', '！', '？']);
-    !is_known(&paragraph.range, headings, &[]) && (is_list || ends || chars > MIN_CONTENT_CHARS)
+fn is_content(paragraph: &str) -> bool {
+    let is_list = || paragraph.lines().any(|line| begins_item(line.trim()));
+    let ends = paragraph.ends_with(['.', '!', '?', ':', ';', '。', '！', '？']);
+    ends || paragraph.chars().count() > MIN_CONTENT_CHARS || is_list()
 }
 
-/// Returns the style of the lines of a paragraph that is a title, and its words; `None` for another
-/// paragraph.
-fn title_of<'t>(lines: &[&'t str]) -> Option<(Style, &'t str)> {
-    let (line, underline) = match *lines {
-        [line] => (line, None),
-        [line, below] => (line, Some(underline_sign(line, below)?)),
-        _ => return None,
+/// Returns the style of a paragraph that is a title, and its words; `None` for another paragraph.
+fn title_of(paragraph: &str) -> Option<(Style, &str)> {
+    let mut lines = paragraph.lines();
+    let line = lines.next()?.trim_end();
+    let (underline, rest) = (lines.next(), lines.next());
+    let underline = match underline {
+        Some(below) => Some(underline_sign(line, below)?),
+        None => None,
     };
+    if rest.is_some() || line.starts_with(char::is_whitespace) {
+        return None;
+    }
+
     let between = |sign: &str| {
         let inner = line
             .strip_prefix(sign)?
@@ -166,7 +161,9 @@ fn title_of<'t>(lines: &[&'t str]) -> Option<(Style, &'t str)> {
         (Style::Underlined(sign), line)
     } else if let Some(bold) = between("**").or_else(|| between("__")) {
         (Style::Bold, bold)
-    } else if let Some(title) = between(&"=".repeat(signs)).filter(|_| signs > 0) {
+    } else if (1..=MAX_SIGNS).contains(&signs)
+        && let Some(title) = between(&"=".repeat(signs))
+    {
         (Style::Signs(signs), title)
     } else if is_capitals(line) {
         (Style::Capitals, line)
@@ -175,22 +172,25 @@ fn title_of<'t>(lines: &[&'t str]) -> Option<(Style, &'t str)> {
     };
 
     let title = title.trim().trim_end_matches([':', '：']);
-    let is_plain = style == Style::Plain;
-    let words = title.split_whitespace().count();
     let begins = title.starts_with(|c: char| c.is_alphanumeric() && !c.is_lowercase());
     let is_title = begins
-        && title.chars().count() <= MAX_CHARS
+        && title.chars().take(MAX_CHARS + 1).count() <= MAX_CHARS
         && title.chars().any(char::is_alphabetic)
         && !title.ends_with(['.', ',', ';', '!', '…', '。', '，', '、', '！', '-', '–'])
         && !title.contains(['\t', '|', '@', '{', '}', '<', '>', '='])
         && !title.contains("://")
-        && !begins_item(title)
-        && !(is_plain && (words > MAX_PLAIN_WORDS || title.len() < line.len()));
-    is_title.then_some((style, title))
+        && !begins_item(title);
+    // a plain one has no colon, which leads to a list
+    let is_short = || {
+        let words = title.split_whitespace().count();
+        words <= MAX_PLAIN_WORDS && title.len() == line.len()
+    };
+    (is_title && (style != Style::Plain || is_short())).then_some((style, title))
 }
 
 /// Returns the sign of a line that underlines the one above it: a run of it, about as long.
 fn underline_sign(line: &str, below: &str) -> Option<u8> {
+    let below = below.trim_end();
     let sign = *below.as_bytes().first()?;
     let is_run = below.len() >= MIN_UNDERLINE && below.bytes().all(|byte| byte == sign);
     let is_sign = b"=-~^*\"#+".contains(&sign);

@@ -1,7 +1,7 @@
 //! The verdict: whether an answer can be trusted, from what its sources state, its citations, and
 //! the words that the model was unsure of.
 
-use crate::corpus::language;
+use crate::corpus::{language, split_words};
 use crate::engine::run::{Answer, Sentence};
 use crate::event::{
     Conflict, Support, UncertainWord, Verdict, VerdictFit, VerdictKind, logistic, logit_of,
@@ -41,6 +41,13 @@ const CUT_ENDS: &[&str] = &[
 /// Words that point to the mark behind them, in lower case.
 const POINTING_ENDS: &[&str] = &[
     "in", "at", "on", "to", "see", "source", "sources", "is", "was", "ist", "lautet", "est", "es",
+];
+
+/// Words of a sentence about the sources, which states nothing: "They both agree."
+#[rustfmt::skip]
+const OF_SOURCES: &[&str] = &[
+    "source", "sources", "document", "documents", "passage", "passages", "information", "answer",
+    "agree", "confirm", "state", "provided", "based", "quellen", "quelle", "angaben",
 ];
 
 /// The sentences of an answer, with the signs for and against them.
@@ -86,9 +93,7 @@ impl Statements {
                 statements.leaves_out |= sentence.citations.is_empty();
             } else if is_repetition(sentence, sentences) {
                 statements.find_least_certain(question, sentence);
-            } else if !is_cut(sentence.text(), text)
-                && !content_words(text, language(text)).is_empty()
-            {
+            } else if !is_cut(sentence.text(), text) && states_something(text) {
                 statements.count += 1;
                 if sentence.citations.is_empty() {
                     statements.uncited.push(sentence.step);
@@ -162,6 +167,14 @@ fn behind_lead(tokens: &[Token]) -> &[Token] {
     comma
         .filter(is_lead)
         .map_or(tokens, |comma| &tokens[comma + 1..])
+}
+
+/// Returns whether a sentence without marks of sources has words of content, and others than those
+/// about the sources.
+fn states_something(text: &str) -> bool {
+    let language = language(text);
+    let mut words = split_words(text).filter(|word| is_content_word(word, language));
+    words.any(|word| !OF_SOURCES.contains(&word.to_lowercase().as_str()))
 }
 
 /// Returns whether a sentence ends before it says something: it leads to a list, its end is
@@ -354,6 +367,15 @@ mod tests {
             says("The example is shown in [1].", VerdictKind::Doubtful),
             says("The next release is scheduled for.", VerdictKind::Doubtful),
             says("The command is [1].", VerdictKind::Doubtful),
+            (
+                vec![
+                    cited(),
+                    sentence("The sources are and, and they agree.", false, 0.9),
+                ],
+                support(0.8),
+                3,
+                VerdictKind::Supported,
+            ),
             says(
                 "The code is 8802, as stated in the [2] source.",
                 VerdictKind::Supported,
