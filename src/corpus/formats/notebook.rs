@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::format::{Extract, Format, Reader};
 use super::{html, markdown};
@@ -161,7 +161,7 @@ fn output_text(output: &Value, left_out: &mut LeftOut) -> String {
             let is_picture = |name: &String| {
                 name.starts_with("image/") || ["png", "jpeg", "svg"].contains(&name.as_str())
             };
-            let mut names = forms.as_object().into_iter().flat_map(|forms| forms.keys());
+            let mut names = forms.as_object().into_iter().flat_map(Map::keys);
             left_out.pictures += usize::from(names.any(is_picture));
 
             // the text form of a table has its columns apart from their names
