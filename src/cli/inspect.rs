@@ -125,7 +125,7 @@ fn model_table(listed: &[ListedModel]) -> String {
 fn parameters(count: u64) -> String {
     match count {
         0 => String::new(),
-        ..1_000_000_000 => format!("{:.1} M", count as f64 / 1e6),
+        1..1_000_000_000 => format!("{:.1} M", count as f64 / 1e6),
         _ => format!("{:.1} B", count as f64 / 1e9),
     }
 }
