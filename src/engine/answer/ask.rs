@@ -25,9 +25,8 @@ use super::judged::judge_citations;
 use super::lists::{AT_ONCE, write_list};
 use super::lookup::retrieve;
 use super::overview::{asks_for_overview, describe};
-use super::quotes::{
-    RankedSentences, add_quotes, give, is_unclear, refusal, refuse, unclear_refusal,
-};
+use super::quotes::{RankedSentences, add_quotes, give, is_unclear, refuse};
+use super::refusals::{refusal, unclear_refusal};
 use super::rows::{choose_rows, give_entries};
 use super::sampled::sample;
 use super::scope::{

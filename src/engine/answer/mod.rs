@@ -8,6 +8,7 @@ mod claims;
 mod citations;
 mod leads;
 mod disputes;
+mod refusals;
 mod quotes;
 mod conflicts;
 mod judged;
