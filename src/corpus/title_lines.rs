@@ -19,7 +19,7 @@ const MAX_SIGNS: usize = 6;
 /// Shortest line of signs below a title.
 const MIN_UNDERLINE: usize = 3;
 
-/// How a title line is set.
+/// The way in which a title line is set.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Style {
     /// Above a line of this sign.

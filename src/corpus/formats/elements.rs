@@ -399,8 +399,8 @@ impl<'a> Text<'a> {
         next.is_empty() || next.starts_with('<')
     }
 
-    /// Adds the value of an element as a line with its name. A title, or a name before anything else,
-    /// is the heading of its parent.
+    /// Adds the value of an element as a line with its name. A title, or a name before anything
+    /// else, is the heading of its parent.
     fn value(&mut self, part: Range<usize>) {
         let Some(element) = self.open.last() else {
             return;

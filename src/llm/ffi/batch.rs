@@ -1,4 +1,4 @@
-//! What one decode evaluates.
+//! The tokens that one decode evaluates.
 
 use crate::llm::error::{LlmError, Result};
 

@@ -89,7 +89,7 @@ pub(super) struct ContextParams {
     pub threads: u32,
     /// Whether keys, values and their arithmetic are on the GPU.
     pub offload: bool,
-    /// Where it is off, every weight is a number of a tensor, which can be read.
+    /// Turned off, it leaves every weight as a number of a tensor, which can be read.
     pub flash_attention: FlashAttention,
     pub cache_type: KvCacheType,
 }
