@@ -301,8 +301,10 @@ fn a_verdict_is_fitted_to_the_answers_of_a_folder() {
     let file = test.path("questions.jsonl");
     let line = |number: usize| {
         let answer = ["Lorbymouth", "Elsewhere"][number % 2];
+        // a number that no document has would lower its support
+        let marks = "?".repeat(number + 1);
         format!(
-            "{{\"question\": \"Where was Tam Reeve born, {number}?\", \"answers\": [\"{answer}\"]}}\n"
+            "{{\"question\": \"Where was Tam Reeve born{marks}\", \"answers\": [\"{answer}\"]}}\n"
         )
     };
     fs::write(&file, (0..40).map(line).collect::<String>()).expect("written");
