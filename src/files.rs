@@ -191,7 +191,11 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     out.sync_all()?;
     // a rename is all or nothing, and the bytes are on the disk before it
     std::fs::rename(&draft, path)?;
-    path.parent().map_or(Ok(()), sync_folder)
+    // a name alone is in the working folder
+    let folder = path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty());
+    sync_folder(folder.unwrap_or(Path::new(".")))
 }
 
 /// Makes the entries of a folder durable.

@@ -119,9 +119,14 @@ impl DocumentFilter {
     }
 
     fn add_glob(&mut self, text: &str) -> Result<(), String> {
-        OverrideBuilder::new("")
-            .add(&anchor(text))
-            .map_err(|error| format!("`{text}` is not a glob ({error})"))?;
+        let added = OverrideBuilder::new("").add(&anchor(text)).err();
+        if let Some(error) = added {
+            let reason = match error {
+                ignore::Error::Glob { err, .. } => err,
+                other => other.to_string(),
+            };
+            return Err(format!("`{text}` is not a glob ({reason})"));
+        }
         self.globs.push(text.to_owned());
         Ok(())
     }
@@ -162,7 +167,13 @@ impl Matcher<'_> {
 /// Returns a glob of whole paths in normal form; `reports` and `reports/` stand for everything
 /// below that folder as well.
 fn anchor(text: &str) -> String {
-    let text = &*letters::normal(text);
+    let text = letters::normal(text);
+    // a backslash separates folders on Windows, and escapes nothing
+    let text = if cfg!(windows) {
+        text.replace('\\', "/")
+    } else {
+        text.into_owned()
+    };
     // as in .gitignore, a slash in front anchors a glob to the beginning of a path
     match text.strip_suffix('/') {
         Some(folder) => format!("/{folder}/**"),
