@@ -223,13 +223,13 @@ impl Document {
             return Err(note.unwrap_or("it holds no text".to_owned()));
         }
 
+        extract.add_title();
         if format.has_title_lines() {
             let (start, rows) = (extract.front_matter_end, &extract.rows);
             let titles = title_lines(&extract.text, start, &extract.headings, rows);
             extract.headings.extend(titles);
             extract.headings.sort_by_key(|heading| heading.range.start);
         }
-        extract.add_title();
         extract.shorten();
         let named = extract.metadata.date.take();
         extract.metadata.date = named.or_else(|| date_in_path(path));

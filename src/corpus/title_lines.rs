@@ -1,13 +1,17 @@
 //! Title lines: short lines that stand alone above what they are about, in a format that marks no
 //! heading there, or has none: underlined, bold, between signs, in capitals, or plain.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::outline::Heading;
 use super::sentence::{begins_item, fold_white_space};
+use crate::letters::is_dense;
 
 /// Most characters of a title line.
 const MAX_CHARS: usize = 60;
+/// Most title lines of a document.
+const MAX_TITLES: usize = 100_000;
 /// Most words of a plain one: longer ones are captions and sentences.
 const MAX_PLAIN_WORDS: usize = 5;
 /// Least number of lines of one style, where the signs alone do not say that it is a title.
@@ -16,6 +20,10 @@ const MIN_LINES: usize = 2;
 const MIN_CONTENT_CHARS: usize = 60;
 /// Most signs at each side of a title.
 const MAX_SIGNS: usize = 6;
+/// Words in front of the number of a page, in lower case.
+const PAGE: &[&str] = &["page", "seite", "página", "pagina", "sida", "side"];
+/// Columns by which a line of signs may be longer than the title above it.
+const MAX_OVERHANG: usize = 12;
 /// Shortest line of signs below a title.
 const MIN_UNDERLINE: usize = 3;
 
@@ -32,6 +40,16 @@ enum Style {
 }
 
 impl Style {
+    /// Returns its rank: the sections that a mark sets apart hold those that none does.
+    fn rank(self) -> usize {
+        match self {
+            Self::Underlined(_) => 0,
+            Self::Signs(signs) => signs,
+            Self::Bold | Self::Capitals => MAX_SIGNS + 1,
+            Self::Plain => MAX_SIGNS + 2,
+        }
+    }
+
     /// Returns whether nothing but a title is set so.
     fn is_sure(self) -> bool {
         matches!(self, Self::Underlined(_) | Self::Signs(_))
@@ -47,15 +65,22 @@ pub(super) fn title_lines(
     rows: &[Range<usize>],
 ) -> Vec<Heading> {
     let mut found: Vec<(Style, Range<usize>, &str)> = Vec::new();
-    let mut is_code = false;
+    // the sign of the block of code that is open
+    let mut code: Option<char> = None;
     let mut paragraphs = paragraphs(text, start).peekable();
     while let Some(range) = paragraphs.next() {
-        let fences = text[range.clone()]
-            .lines()
-            .filter(|line| is_fence(line))
-            .count();
-        is_code ^= fences % 2 == 1;
-        if is_code || fences > 0 || is_known(&range, headings, rows) {
+        let was_code = code.is_some();
+        let mut has_fence = false;
+        for sign in text[range.clone()].lines().filter_map(fence_sign) {
+            has_fence = true;
+            // a block ends with the sign that it began with
+            code = match code {
+                Some(open) if open == sign => None,
+                Some(open) => Some(open),
+                None => Some(sign),
+            };
+        }
+        if was_code || has_fence || is_known(&range, headings, rows) {
             continue;
         }
         let Some((style, title)) = title_of(&text[range.clone()]) else {
@@ -65,6 +90,9 @@ pub(super) fn title_lines(
             |next: &Range<usize>| !is_known(next, headings, &[]) && is_content(&text[next.clone()]);
         if style.is_sure() || paragraphs.peek().is_some_and(is_about) {
             found.push((style, range, title));
+        }
+        if found.len() == MAX_TITLES {
+            break;
         }
     }
 
@@ -76,6 +104,13 @@ pub(super) fn title_lines(
         }
     }
     counts.retain(|(style, count)| style.is_sure() || *count >= MIN_LINES);
+    counts.sort_by_key(|(style, _)| style.rank());
+
+    // what each of several things has, is a part of each
+    let mut times: HashMap<&str, usize> = HashMap::new();
+    for (.., title) in &found {
+        *times.entry(title).or_default() += 1;
+    }
 
     let mut titles = Vec::new();
     // the level of the heading above
@@ -87,7 +122,8 @@ pub(super) fn title_lines(
             above = heading.level.saturating_sub(u8::from(ends));
         }
         if let Some(depth) = counts.iter().position(|(known, _)| *known == style) {
-            let level = usize::from(above) + 1 + depth;
+            let is_part = !style.is_sure() && times.get(title).is_some_and(|times| *times > 1);
+            let level = usize::from(above) + 1 + depth + usize::from(is_part);
             let level = u8::try_from(level).unwrap_or(u8::MAX);
             titles.push(Heading::new(range, level, fold_white_space(title)));
         }
@@ -113,9 +149,11 @@ fn paragraphs(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
     })
 }
 
-fn is_fence(line: &str) -> bool {
+/// Returns the sign of a line that begins or ends a block of code.
+fn fence_sign(line: &str) -> Option<char> {
     let line = line.trim_start();
-    line.starts_with("```") || line.starts_with("~~~")
+    let is_fence = line.starts_with("```") || line.starts_with("~~~");
+    line.chars().next().filter(|_| is_fence)
 }
 
 /// Returns whether a range overlaps a heading or the row of a table.
@@ -172,20 +210,42 @@ fn title_of(paragraph: &str) -> Option<(Style, &str)> {
     };
 
     let title = title.trim().trim_end_matches([':', '：']);
+    // "No", she said
+    let said = title.trim_end_matches(['"', '\'', '”', '’', '»', '«', '“', '」', '』', ')', '）']);
+    let ends = ['.', ',', ';', '!', '…', '。', '，', '、', '！', '-', '–'];
+    let is_speech = said.len() < title.len() && said.ends_with(['?', '？']);
     let begins = title.starts_with(|c: char| c.is_alphanumeric() && !c.is_lowercase());
     let is_title = begins
         && title.chars().take(MAX_CHARS + 1).count() <= MAX_CHARS
         && title.chars().any(char::is_alphabetic)
-        && !title.ends_with(['.', ',', ';', '!', '…', '。', '，', '、', '！', '-', '–'])
+        && !said.ends_with(ends)
+        && !is_speech
         && !title.contains(['\t', '|', '@', '{', '}', '<', '>', '='])
+        // columns, and the address of a page
+        && !title.contains("  ")
         && !title.contains("://")
-        && !begins_item(title);
-    // a plain one has no colon, which leads to a list
-    let is_short = || {
-        let words = title.split_whitespace().count();
-        words <= MAX_PLAIN_WORDS && title.len() == line.len()
-    };
-    (is_title && (style != Style::Plain || is_short())).then_some((style, title))
+        && !begins_item(title)
+        && !is_page(title);
+    let is_fitting = style != Style::Plain || is_plain_title(title, line);
+    (is_title && is_fitting).then_some((style, title))
+}
+
+/// Returns whether a title in plain letters is short enough, and the whole line: what ends with a
+/// colon leads to a list.
+fn is_plain_title(title: &str, line: &str) -> bool {
+    let dense = title.chars().filter(|c| is_dense(*c)).count();
+    let words = title.split_whitespace().count() + dense / 2;
+    let signs = ['。', '，', '！', '？', '：', '“', '”'];
+    words <= MAX_PLAIN_WORDS && title.len() == line.len() && !title.contains(signs)
+}
+
+/// Returns whether a line is the number of a page.
+fn is_page(title: &str) -> bool {
+    let parts = title.split_once(' ');
+    parts.is_some_and(|(word, rest)| {
+        PAGE.contains(&word.to_lowercase().as_str())
+            && rest.starts_with(|c: char| c.is_ascii_digit())
+    })
 }
 
 /// Returns the sign of a line that underlines the one above it: a run of it, about as long.
@@ -194,7 +254,9 @@ fn underline_sign(line: &str, below: &str) -> Option<u8> {
     let sign = *below.as_bytes().first()?;
     let is_run = below.len() >= MIN_UNDERLINE && below.bytes().all(|byte| byte == sign);
     let is_sign = b"=-~^*\"#+".contains(&sign);
-    (is_run && is_sign && below.len() + 1 >= line.chars().count()).then_some(sign)
+    let length = line.chars().count();
+    let is_as_long = (length..=length + MAX_OVERHANG).contains(&(below.len() + 1));
+    (is_run && is_sign && is_as_long).then_some(sign)
 }
 
 /// Returns whether all letters of a line that has some words are capitals.
@@ -231,6 +293,22 @@ mod tests {
             ("It is.\n\nGrey.\n\nIt was.\n\nRed.\n", ""),
             ("```\nAlba\n\nGrey.\n\nBrio\n\nRed.\n```\n", ""),
             ("- Alba\n\nGrey.\n\n- Brio\n\nRed.\n", ""),
+            // the parts of each, a mark before a plain line, pages, speech
+            (
+                "Alba\n\nGrey.\n\nGuarantee\n\nTwo years.\n\nBrio\n\nRed.\n\nGuarantee\n\nFive years.\n",
+                "1 Alba|2 Guarantee|1 Brio|2 Guarantee",
+            ),
+            (
+                "Intro\n\nYes.\n\nAlba\n====\n\nGrey.\n\nNote well\n\nSold out.\n",
+                "2 Intro|1 Alba|2 Note well",
+            ),
+            ("Alba\n\nGrey.\n\nPage 3\n\nGrey.\n\nPage 4\n\nGrey.\n", ""),
+            ("Tom said “No.”\n\nGrey.\n\nTom said “Yes?”\n\nGrey.\n", ""),
+            (
+                "张三说：“我不去了。”\n\n灰色。\n\n李四说：“好。”\n\n红色。\n",
+                "",
+            ),
+            ("Total due\n-----------------------------\n\nPay.\n", ""),
         ];
         for (text, expected) in cases {
             let found = title_lines(text, 0, &[], &[]).into_iter();

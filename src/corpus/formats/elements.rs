@@ -226,8 +226,9 @@ impl<'a> Text<'a> {
         self.verbatim += usize::from(VERBATIM.contains(&name));
         let named = attributes(self.source, tag.clone())
             .into_iter()
-            .find(|(name, _)| is_name(name));
-        let title = named.map(|(_, value)| title_of(name, &self.source[value]));
+            .map(|(name, value)| (name, &self.source[value]))
+            .find(|(name, value)| is_name(name) && !value.trim().is_empty());
+        let title = named.map(|(_, value)| title_of(name, &decode(value)));
         self.open.push(Element {
             name,
             title: title.unwrap_or_else(|| limit_length(name)),
@@ -407,7 +408,7 @@ impl<'a> Text<'a> {
         };
         let name = element.name;
         let depth = self.open.len();
-        let value = limit_length(&fold_white_space(&self.source[part.clone()]));
+        let value = limit_length(&fold_white_space(&decode(&self.source[part.clone()])));
         if depth <= HEADING_LEVELS + 1 {
             self.metadata.set(name, &value);
         }

@@ -10,7 +10,7 @@ use crate::corpus::outline::{Heading, shorten};
 use crate::event::{Metadata, Place};
 
 /// Increases when a reader extracts other text from a file: what is kept of it is read again.
-const REVISION: u32 = 10;
+const REVISION: u32 = 11;
 
 /// Titles that programs give to documents which have none, in lower case, and what they put in
 /// front of the name of a file.

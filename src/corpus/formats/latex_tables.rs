@@ -130,7 +130,7 @@ fn row_end(text: &str, part: Range<usize>) -> (usize, usize) {
             b'}' => depth -= 1,
             b'\\' if depth <= 0 && text[at + 1..].starts_with('\\') => {
                 let rest = text[at + 2..].trim_start_matches('*');
-                let space = rest.find(']').filter(|_| rest.starts_with('['));
+                let space = rest.starts_with('[').then(|| rest.find(']')).flatten();
                 let next = text.len() - rest.len() + space.map_or(0, |end| end + 1);
                 return (at, next);
             }

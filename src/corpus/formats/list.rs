@@ -101,7 +101,6 @@ impl Format {
             "RTF",
             "EPUB",
             "Evernote",
-            "mail",
         ];
         of_prose.contains(&self.name)
     }

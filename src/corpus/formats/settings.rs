@@ -116,17 +116,17 @@ fn yaml(text: &str) -> Vec<Heading> {
     for (start, line) in lines(text) {
         let content = line.trim();
         let begin = comments.begin(start, content, "#");
-        let mut indentation = line.len() - line.trim_start().len();
+        let column = line.len() - line.trim_start().len();
         if content.is_empty() || content.starts_with('#') {
             continue;
         }
-        // an item is below the key above it, which may begin as far in
-        indentation += usize::from(content.starts_with("- "));
-        if block.is_some_and(|block| indentation > block) {
+        if block.is_some_and(|block| column > block) {
             continue;
         }
 
-        block = is_block(content).then_some(indentation);
+        block = is_block(content).then_some(column);
+        // an item is below the key above it, which may begin as far in
+        let indentation = column + usize::from(content.starts_with("- "));
         let outer = path.partition_point(|key| *key < indentation);
         let ends = path.len() > outer;
         path.truncate(outer);
@@ -165,8 +165,9 @@ fn key_of_section(content: &str) -> Option<&str> {
 /// Returns the name of an item of a list, in its first line: `- name: Alba`.
 fn name_of_item(content: &str) -> Option<&str> {
     let (key, value) = content.strip_prefix("- ")?.split_once(": ")?;
+    let value = value.split_once(" #").map_or(value, |(value, _)| value);
     let value = value.trim().trim_matches(['"', '\'']);
-    let is_name = ["name", "title", "id"].contains(&key.trim());
+    let is_name = ["name", "title", "id"].contains(&key.trim()) && !is_block(content);
     (is_name && !value.is_empty() && value.len() <= MAX_TITLE_BYTES).then_some(value)
 }
 

@@ -43,11 +43,11 @@ const POINTING_ENDS: &[&str] = &[
     "in", "at", "on", "to", "see", "source", "sources", "is", "was", "ist", "lautet", "est", "es",
 ];
 
-/// Words of a sentence about the sources, which states nothing: "They both agree."
+/// Words of a sentence about the sources, which states nothing beside others: "They both agree."
 #[rustfmt::skip]
 const OF_SOURCES: &[&str] = &[
     "source", "sources", "document", "documents", "passage", "passages", "information", "answer",
-    "agree", "confirm", "state", "provided", "based", "quellen", "quelle", "angaben",
+    "agree", "confirm", "state", "provided", "based", "both", "quellen", "quelle", "angaben",
 ];
 
 /// The sentences of an answer, with the signs for and against them.
@@ -93,7 +93,9 @@ impl Statements {
                 statements.leaves_out |= sentence.citations.is_empty();
             } else if is_repetition(sentence, sentences) {
                 statements.find_least_certain(question, sentence);
-            } else if !is_cut(sentence.text(), text) && states_something(text) {
+            } else if !is_cut(sentence.text(), text)
+                && states_something(text, sentences.len() == 1 || !sentence.citations.is_empty())
+            {
                 statements.count += 1;
                 if sentence.citations.is_empty() {
                     statements.uncited.push(sentence.step);
@@ -170,11 +172,11 @@ fn behind_lead(tokens: &[Token]) -> &[Token] {
 }
 
 /// Returns whether a sentence without marks of sources has words of content, and others than those
-/// about the sources.
-fn states_something(text: &str) -> bool {
+/// about the sources unless it `may_be_of_sources`: "The state." may be a whole answer.
+fn states_something(text: &str, may_be_of_sources: bool) -> bool {
     let language = language(text);
     let mut words = split_words(text).filter(|word| is_content_word(word, language));
-    words.any(|word| !OF_SOURCES.contains(&word.to_lowercase().as_str()))
+    words.any(|word| may_be_of_sources || !OF_SOURCES.contains(&word.to_lowercase().as_str()))
 }
 
 /// Returns whether a sentence ends before it says something: it leads to a list, its end is
@@ -378,6 +380,13 @@ mod tests {
             ),
             says(
                 "The code is 8802, as stated in the [2] source.",
+                VerdictKind::Supported,
+            ),
+            says("The state.", VerdictKind::Supported),
+            (
+                vec![cited(), sentence("They both agree.", false, 0.9)],
+                support(0.8),
+                3,
                 VerdictKind::Supported,
             ),
             says("The town is what it is.", VerdictKind::Supported),

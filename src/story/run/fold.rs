@@ -331,8 +331,15 @@ impl Run {
     /// Returns an event with one number per chunk. A run that was recorded before there were
     /// numbers has the labels of its prompts.
     fn with_numbers<'e>(&mut self, event: &'e RunEvent) -> Cow<'e, RunEvent> {
-        // most events are tokens, which have no labels
-        if matches!(event, RunEvent::TokenGenerated { .. }) {
+        // the most frequent ones and the longest have no labels
+        if matches!(
+            event,
+            RunEvent::TokenGenerated { .. }
+                | RunEvent::ThoughtGenerated { .. }
+                | RunEvent::PromptProgressed { .. }
+                | RunEvent::CallsProgressed { .. }
+                | RunEvent::RetrievalFinished { .. }
+        ) {
             return Cow::Borrowed(event);
         }
 
