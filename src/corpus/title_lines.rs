@@ -235,7 +235,7 @@ fn title_of(paragraph: &str) -> Option<(Style, &str)> {
 fn is_plain_title(title: &str, line: &str) -> bool {
     let dense = title.chars().filter(|c| is_dense(*c)).count();
     let words = title.split_whitespace().count() + dense / 2;
-    let signs = ['。', '，', '！', '？', '：', '“', '”'];
+    let signs = ['。', '，', '！', '？', ':', '：', '“', '”'];
     words <= MAX_PLAIN_WORDS && title.len() == line.len() && !title.contains(signs)
 }
 
@@ -308,6 +308,7 @@ mod tests {
                 "张三说：“我不去了。”\n\n灰色。\n\n李四说：“好。”\n\n红色。\n",
                 "",
             ),
+            ("Added in: v8\n\nIt is.\n\nAdded in: v9\n\nIt is.\n", ""),
             ("Total due\n-----------------------------\n\nPay.\n", ""),
         ];
         for (text, expected) in cases {
