@@ -14,7 +14,7 @@ use super::name_date::date_in_path;
 use super::offsets::Offsets;
 use super::options::ReadOptions;
 use super::outline::{Heading, Outline};
-use super::title_lines::title_lines;
+use super::title_lines::add_title_lines;
 use super::walk::FoundFile;
 use super::worker;
 use crate::event::{
@@ -225,10 +225,7 @@ impl Document {
 
         extract.add_title();
         if format.has_title_lines() {
-            let (start, rows) = (extract.front_matter_end, &extract.rows);
-            let titles = title_lines(&extract.text, start, &extract.headings, rows);
-            extract.headings.extend(titles);
-            extract.headings.sort_by_key(|heading| heading.range.start);
+            add_title_lines(&mut extract);
         }
         extract.shorten();
         let named = extract.metadata.date.take();

@@ -325,7 +325,12 @@ fn open_fence(text: &str) -> &str {
 /// Returns whether a line begins or ends a code block (CommonMark, section 4.5), or begins one of
 /// Org.
 fn is_fence(content: &str) -> bool {
-    content.starts_with("```") || content.starts_with("~~~") || begins_org_block(content)
+    is_code_fence(content) || begins_org_block(content)
+}
+
+/// Returns whether a line begins or ends a code block of Markdown.
+pub(super) fn is_code_fence(content: &str) -> bool {
+    content.starts_with("```") || content.starts_with("~~~")
 }
 
 /// Returns the start of the line that ends a code block, by the one that begins it.
@@ -362,13 +367,21 @@ fn has_rows<'t>(mut below: impl Iterator<Item = &'t str>) -> bool {
     next.is_some_and(is_column_rule)
 }
 
+/// Returns the sign of a line that is nothing but a run of it, as above or below a title.
+pub(super) fn adornment(line: &str) -> Option<u8> {
+    let line = line.trim_end();
+    let sign = *line.as_bytes().first()?;
+    let is_run = line.len() >= 2 && line.bytes().all(|byte| byte == sign);
+    (is_run && sign.is_ascii_punctuation()).then_some(sign)
+}
+
 /// Returns whether a line is one sign over and over, as below a heading. A fence of three backticks
 /// is none.
 fn is_underline(content: &str) -> bool {
-    let signs = content.as_bytes();
-    let first = signs.first().copied().unwrap_or_default();
-    let least = if first == b'`' { 4 } else { 3 };
-    signs.len() >= least && b"=-~`".contains(&first) && signs.iter().all(|sign| *sign == first)
+    adornment(content).is_some_and(|sign| {
+        let least = if sign == b'`' { 4 } else { 3 };
+        content.len() >= least && b"=-~`".contains(&sign)
+    })
 }
 
 /// Returns whether a line underlines the one above: it is about as long.

@@ -4,8 +4,9 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
+use super::formats::Extract;
 use super::outline::Heading;
-use super::sentence::{begins_item, fold_white_space};
+use super::sentence::{adornment, begins_item, fold_white_space, is_code_fence};
 use crate::letters::is_dense;
 
 /// Most characters of a title line.
@@ -56,18 +57,28 @@ impl Style {
     }
 }
 
-/// Returns the title lines of a text from `start` on, outside of the headings and the rows of
-/// tables that are known, each below the heading that it stands under.
-pub(super) fn title_lines(
-    text: &str,
-    start: usize,
-    headings: &[Heading],
-    rows: &[Range<usize>],
-) -> Vec<Heading> {
-    let mut found: Vec<(Style, Range<usize>, &str)> = Vec::new();
+/// A line that may be a title.
+struct TitleLine<'t> {
+    style: Style,
+    range: Range<usize>,
+    title: &'t str,
+}
+
+/// Adds the title lines of a text, outside of the headings and the rows of tables that are known,
+/// each below the heading that it stands under.
+pub(super) fn add_title_lines(extract: &mut Extract) {
+    let titles = with_levels(find_lines(extract), &extract.headings);
+    extract.headings.extend(titles);
+    extract.headings.sort_by_key(|heading| heading.range.start);
+}
+
+/// Returns the lines that may be titles, in order.
+fn find_lines(extract: &Extract) -> Vec<TitleLine<'_>> {
+    let text = extract.text.as_str();
+    let mut found = Vec::new();
     // the sign of the block of code that is open
     let mut code: Option<char> = None;
-    let mut paragraphs = paragraphs(text, start).peekable();
+    let mut paragraphs = paragraphs(text, extract.front_matter_end).peekable();
     while let Some(range) = paragraphs.next() {
         let was_code = code.is_some();
         let mut has_fence = false;
@@ -80,50 +91,61 @@ pub(super) fn title_lines(
                 None => Some(sign),
             };
         }
-        if was_code || has_fence || is_known(&range, headings, rows) {
+        if was_code || has_fence || is_heading(&range, extract) || is_row(&range, extract) {
             continue;
         }
+
         let Some((style, title)) = title_of(&text[range.clone()]) else {
             continue;
         };
         let is_about =
-            |next: &Range<usize>| !is_known(next, headings, &[]) && is_content(&text[next.clone()]);
+            |next: &Range<usize>| !is_heading(next, extract) && is_content(&text[next.clone()]);
         if style.is_sure() || paragraphs.peek().is_some_and(is_about) {
-            found.push((style, range, title));
+            found.push(TitleLine {
+                style,
+                range,
+                title,
+            });
         }
         if found.len() == MAX_TITLES {
             break;
         }
     }
+    found
+}
 
-    let mut counts: Vec<(Style, usize)> = Vec::new();
-    for (style, ..) in &found {
-        match counts.iter_mut().find(|(known, _)| known == style) {
-            Some((_, count)) => *count += 1,
-            None => counts.push((*style, 1)),
-        }
-    }
-    counts.retain(|(style, count)| style.is_sure() || *count >= MIN_LINES);
-    counts.sort_by_key(|(style, _)| style.rank());
-
+/// Returns the lines as headings: a style is a level below the heading above, those that a mark
+/// sets apart before the others.
+fn with_levels(found: Vec<TitleLine<'_>>, headings: &[Heading]) -> Vec<Heading> {
+    let mut styles: Vec<(Style, usize)> = Vec::new();
     // what each of several things has, is a part of each
     let mut times: HashMap<&str, usize> = HashMap::new();
-    for (.., title) in &found {
-        *times.entry(title).or_default() += 1;
+    for line in &found {
+        *times.entry(line.title).or_default() += 1;
+        match styles.iter_mut().find(|(known, _)| *known == line.style) {
+            Some((_, count)) => *count += 1,
+            None => styles.push((line.style, 1)),
+        }
     }
+    styles.retain(|(style, count)| style.is_sure() || *count >= MIN_LINES);
+    styles.sort_by_key(|(style, _)| style.rank());
 
     let mut titles = Vec::new();
-    // the level of the heading above
-    let mut above = 0;
+    let mut level_above = 0;
     let mut headings = headings.iter().peekable();
-    for (style, range, title) in found {
+    for TitleLine {
+        style,
+        range,
+        title,
+    } in found
+    {
         while let Some(heading) = headings.next_if(|heading| heading.range.start <= range.start) {
             let ends = heading.title.is_empty();
-            above = heading.level.saturating_sub(u8::from(ends));
+            level_above = heading.level.saturating_sub(u8::from(ends));
         }
-        if let Some(depth) = counts.iter().position(|(known, _)| *known == style) {
-            let is_part = !style.is_sure() && times.get(title).is_some_and(|times| *times > 1);
-            let level = usize::from(above) + 1 + depth + usize::from(is_part);
+        if let Some(depth) = styles.iter().position(|(known, _)| *known == style) {
+            let is_part = !style.is_sure() && times[title] > 1;
+            let level = usize::from(level_above) + 1 + depth + usize::from(is_part);
             let level = u8::try_from(level).unwrap_or(u8::MAX);
             titles.push(Heading::new(range, level, fold_white_space(title)));
         }
@@ -152,19 +174,26 @@ fn paragraphs(text: &str, start: usize) -> impl Iterator<Item = Range<usize>> {
 /// Returns the sign of a line that begins or ends a block of code.
 fn fence_sign(line: &str) -> Option<char> {
     let line = line.trim_start();
-    let is_fence = line.starts_with("```") || line.starts_with("~~~");
-    line.chars().next().filter(|_| is_fence)
+    line.chars().next().filter(|_| is_code_fence(line))
 }
 
-/// Returns whether a range overlaps a heading or the row of a table.
-fn is_known(range: &Range<usize>, headings: &[Heading], rows: &[Range<usize>]) -> bool {
-    let overlaps = |other: &Range<usize>| other.start < range.end && range.start < other.end;
-    let heading = headings.partition_point(|heading| heading.range.end <= range.start);
-    let row = rows.partition_point(|row| row.end <= range.start);
-    headings[heading..]
-        .first()
-        .is_some_and(|heading| overlaps(&heading.range))
-        || rows[row..].first().is_some_and(overlaps)
+/// Returns whether a range overlaps a heading.
+fn is_heading(range: &Range<usize>, extract: &Extract) -> bool {
+    let headings = &extract.headings;
+    let at = headings.partition_point(|heading| heading.range.end <= range.start);
+    let next = headings.get(at);
+    next.is_some_and(|heading| overlaps(&heading.range, range))
+}
+
+/// Returns whether a range overlaps the row of a table.
+fn is_row(range: &Range<usize>, extract: &Extract) -> bool {
+    let rows = &extract.rows;
+    let at = rows.partition_point(|row| row.end <= range.start);
+    rows.get(at).is_some_and(|row| overlaps(row, range))
+}
+
+fn overlaps(one: &Range<usize>, other: &Range<usize>) -> bool {
+    one.start < other.end && other.start < one.end
 }
 
 /// Returns whether a paragraph may be what a title is about: sentences, or a list.
@@ -178,12 +207,11 @@ fn is_content(paragraph: &str) -> bool {
 fn title_of(paragraph: &str) -> Option<(Style, &str)> {
     let mut lines = paragraph.lines();
     let line = lines.next()?.trim_end();
-    let (underline, rest) = (lines.next(), lines.next());
-    let underline = match underline {
+    let underline = match lines.next() {
         Some(below) => Some(underline_sign(line, below)?),
         None => None,
     };
-    if rest.is_some() || line.starts_with(char::is_whitespace) {
+    if lines.next().is_some() || line.starts_with(char::is_whitespace) {
         return None;
     }
 
@@ -210,12 +238,19 @@ fn title_of(paragraph: &str) -> Option<(Style, &str)> {
     };
 
     let title = title.trim().trim_end_matches([':', '：']);
+    let is_fitting = style != Style::Plain || is_plain_title(title, line);
+    (is_title(title) && is_fitting).then_some((style, title))
+}
+
+/// Returns whether words may be a title, however they are set.
+fn is_title(title: &str) -> bool {
     // "No", she said
     let said = title.trim_end_matches(['"', '\'', '”', '’', '»', '«', '“', '」', '』', ')', '）']);
     let ends = ['.', ',', ';', '!', '…', '。', '，', '、', '！', '-', '–'];
     let is_speech = said.len() < title.len() && said.ends_with(['?', '？']);
     let begins = title.starts_with(|c: char| c.is_alphanumeric() && !c.is_lowercase());
-    let is_title = begins
+
+    begins
         && title.chars().take(MAX_CHARS + 1).count() <= MAX_CHARS
         && title.chars().any(char::is_alphabetic)
         && !said.ends_with(ends)
@@ -225,9 +260,7 @@ fn title_of(paragraph: &str) -> Option<(Style, &str)> {
         && !title.contains("  ")
         && !title.contains("://")
         && !begins_item(title)
-        && !is_page(title);
-    let is_fitting = style != Style::Plain || is_plain_title(title, line);
-    (is_title && is_fitting).then_some((style, title))
+        && !is_page(title)
 }
 
 /// Returns whether a title in plain letters is short enough, and the whole line: what ends with a
@@ -251,22 +284,16 @@ fn is_page(title: &str) -> bool {
 /// Returns the sign of a line that underlines the one above it: a run of it, about as long.
 fn underline_sign(line: &str, below: &str) -> Option<u8> {
     let below = below.trim_end();
-    let sign = *below.as_bytes().first()?;
-    let is_run = below.len() >= MIN_UNDERLINE && below.bytes().all(|byte| byte == sign);
-    let is_sign = b"=-~^*\"#+".contains(&sign);
     let length = line.chars().count();
     let is_as_long = (length..=length + MAX_OVERHANG).contains(&(below.len() + 1));
-    (is_run && is_sign && is_as_long).then_some(sign)
+    let is_sign = |sign: &u8| b"=-~^*\"#+".contains(sign);
+    adornment(below).filter(|sign| is_sign(sign) && is_as_long && below.len() >= MIN_UNDERLINE)
 }
 
-/// Returns whether all letters of a line that has some words are capitals.
+/// Returns whether the letters of a line are capitals, and more than an abbreviation.
 fn is_capitals(line: &str) -> bool {
-    let letters = line.chars().filter(|c| c.is_alphabetic());
-    let cased = letters.filter(|c| c.is_uppercase() || c.is_lowercase());
-    let counts = cased.fold([0, 0], |[upper, all], c| {
-        [upper + usize::from(c.is_uppercase()), all + 1]
-    });
-    counts[0] == counts[1] && counts[1] > 2
+    let capitals = line.chars().filter(|c| c.is_uppercase()).count();
+    capitals > 2 && !line.contains(char::is_lowercase)
 }
 
 #[cfg(test)]
@@ -312,7 +339,7 @@ mod tests {
             ("Total due\n-----------------------------\n\nPay.\n", ""),
         ];
         for (text, expected) in cases {
-            let found = title_lines(text, 0, &[], &[]).into_iter();
+            let found = titles_of(Extract::verbatim(text.to_owned())).into_iter();
             let found: Vec<String> = found
                 .map(|heading| format!("{} {}", heading.level, heading.title))
                 .collect();
@@ -322,11 +349,21 @@ mod tests {
 
     #[test]
     fn title_lines_are_below_the_heading_above_them() {
-        let text = "Lamps\n\nAlba\n\nGrey.\n\nBrio\n\nRed.\n";
-        let known = [Heading::new(0..5, 2, "Lamps")];
-        let found = title_lines(text, 0, &known, &[]);
+        let extract = || Extract {
+            headings: vec![Heading::new(0..5, 2, "Lamps")],
+            ..Extract::verbatim("Lamps\n\nAlba\n\nGrey.\n\nBrio\n\nRed.\n".to_owned())
+        };
+        let found = titles_of(extract());
         let levels: Vec<u8> = found.iter().map(|heading| heading.level).collect();
-        assert_eq!(levels, [3, 3]);
-        assert!(title_lines(text, 0, &known, &[6..7, 20..24]).is_empty());
+        assert_eq!(levels, [2, 3, 3]);
+
+        let rows = vec![6..7, 20..24];
+        let with_rows = Extract { rows, ..extract() };
+        assert_eq!(titles_of(with_rows).len(), 1);
+    }
+
+    fn titles_of(mut extract: Extract) -> Vec<Heading> {
+        add_title_lines(&mut extract);
+        extract.headings
     }
 }

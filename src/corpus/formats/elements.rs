@@ -159,7 +159,7 @@ impl<'a> Text<'a> {
                 let name = local_name(&self.source[tag.start + 1..tag.end - 1]);
                 self.open_in_table(name, tag.clone());
                 self.close_in_table(name);
-                self.attributes(tag);
+                self.attributes(name, attributes(self.source, tag));
             }
             Kind::Close => self.close(markup.range.clone()),
             Kind::Data => {
@@ -224,10 +224,10 @@ impl<'a> Text<'a> {
 
         self.open_in_table(name, tag.clone());
         self.verbatim += usize::from(VERBATIM.contains(&name));
-        let named = attributes(self.source, tag.clone())
-            .into_iter()
-            .map(|(name, value)| (name, &self.source[value]))
-            .find(|(name, value)| is_name(name) && !value.trim().is_empty());
+        let attributes = attributes(self.source, tag);
+        let values = attributes.iter();
+        let mut values = values.map(|(name, value)| (*name, &self.source[value.clone()]));
+        let named = values.find(|(name, value)| is_name(name) && !value.trim().is_empty());
         let title = named.map(|(_, value)| title_of(name, &decode(value)));
         self.open.push(Element {
             name,
@@ -236,7 +236,7 @@ impl<'a> Text<'a> {
             has_elements: false,
             has_heading: false,
         });
-        self.attributes(tag);
+        self.attributes(name, attributes);
     }
 
     /// Closes the innermost element of a name, with those that were left open inside it. A tag that
@@ -429,23 +429,20 @@ impl<'a> Text<'a> {
     }
 
     /// Adds the attributes of an element as a line with its name.
-    fn attributes(&mut self, tag: Range<usize>) {
+    fn attributes(&mut self, element: &str, attributes: Vec<(&str, Range<usize>)>) {
         if self.inline > 0 || self.verbatim > 0 {
             return;
         }
 
-        let inner = &self.source[tag.start + 1..tag.end];
-        let name = local_name(inner);
         let mut is_first = true;
-
-        for (attribute, value) in attributes(self.source, tag.clone()) {
+        for (attribute, value) in attributes {
             let is_read = !UNREAD_ATTRIBUTES.contains(&attribute) && !value.is_empty();
             if !is_read || value.len() > MAX_VALUE_BYTES * 5 {
                 continue;
             }
             let label = if is_first {
                 self.begin_line(value.start);
-                format!("{} {}: ", limit_length(name), limit_length(attribute))
+                format!("{} {}: ", limit_length(element), limit_length(attribute))
             } else {
                 format!("; {}: ", limit_length(attribute))
             };

@@ -11,7 +11,7 @@ use super::lines::lines;
 use super::markup_tables::{add_asciidoc_table, add_bar_tables, add_restructured_tables};
 use super::unseen::{is_within, verbatim_parts};
 use crate::corpus::outline::Heading;
-use crate::corpus::sentence::{field, fold_white_space};
+use crate::corpus::sentence::{adornment, field, fold_white_space};
 use crate::event::Metadata;
 
 pub(super) const ASCIIDOC: Format =
@@ -323,14 +323,6 @@ fn begins_code(content: &str) -> bool {
         Some(name) => matches!(name, "code" | "code-block" | "sourcecode" | "raw" | "math"),
         None => content.ends_with("::") && !content.starts_with(".. "),
     }
-}
-
-/// Returns the sign of a line that is nothing but a run of it.
-fn adornment(line: &str) -> Option<u8> {
-    let line = line.trim_end();
-    let sign = *line.as_bytes().first()?;
-    let is_run = line.len() >= 2 && line.bytes().all(|byte| byte == sign);
-    (is_run && sign.is_ascii_punctuation()).then_some(sign)
 }
 
 fn is_title(line: &str) -> bool {
