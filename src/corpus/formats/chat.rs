@@ -214,8 +214,9 @@ struct SlackMessage {
 /// A file or a channel.
 #[derive(Deserialize)]
 struct Named {
-    #[serde(alias = "fileName")]
     name: Option<String>,
+    #[serde(rename = "fileName")]
+    file_name: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -252,7 +253,7 @@ impl SlackMessage {
         ChatMessage {
             author: user.or(self.username).unwrap_or_default(),
             text: slack_text(&self.text.unwrap_or_default(), names),
-            files: files.filter_map(|file| file.name).collect(),
+            files: files.filter_map(|file| file.name.or(file.file_name)).collect(),
             ..ChatMessage::at(&at.unwrap_or_default())
         }
     }
@@ -321,7 +322,7 @@ impl DiscordMessage {
         ChatMessage {
             author: names.into_iter().flatten().next().unwrap_or_default(),
             text: self.content,
-            files: files.filter_map(|file| file.name).collect(),
+            files: files.filter_map(|file| file.name.or(file.file_name)).collect(),
             ..ChatMessage::at(&self.timestamp)
         }
     }
@@ -363,7 +364,7 @@ mod tests {
         );
         check(
             r#"{"guild": {"name": "Port"}, "channel": {"name": "pier"}, "messages": [
-              {"id": "1", "type": "Default", "timestamp": "2024-01-31T10:04:09.5+00:00", "content": "Lamp?", "author": {"name": "ann", "nickname": "Ann"}, "attachments": [{"fileName": "lamp.png"}]}]}"#,
+              {"id": "1", "type": "Default", "timestamp": "2024-01-31T10:04:09.5+00:00", "content": "Lamp?", "author": {"name": "ann", "nickname": "Ann"}, "attachments": [{"name": null, "fileName": "lamp.png"}]}]}"#,
             "pier, 2024-01-31\n\n10:04 Ann: Lamp? [file: lamp.png]",
         );
         // one that ends early is read as any JSON

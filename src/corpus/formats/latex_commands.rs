@@ -31,14 +31,14 @@ const SIGNS: [(&str, &str); 22] = [
 ];
 /// Commands of letters and signs, and of the rules of tables.
 #[rustfmt::skip]
-const LETTERS: [(&str, &str); 36] = [
+const LETTERS: [(&str, &str); 37] = [
     ("ss", "ß"), ("o", "ø"), ("O", "Ø"), ("ae", "æ"), ("AE", "Æ"), ("oe", "œ"), ("OE", "Œ"),
     ("aa", "å"), ("AA", "Å"), ("l", "ł"), ("L", "Ł"), ("i", "ı"), ("j", "ȷ"), ("dh", "ð"),
     ("th", "þ"), ("S", "§"), ("P", "¶"), ("pounds", "£"), ("euro", "€"), ("texteuro", "€"),
     ("copyright", "©"), ("dots", "…"), ("ldots", "…"), ("textdegree", "°"), ("degree", "°"),
     ("textmu", "µ"), ("textendash", "–"), ("textemdash", "—"), ("LaTeX", "LaTeX"), ("TeX", "TeX"),
     ("quad", " "), ("qquad", " "), ("toprule", ""), ("midrule", ""), ("bottomrule", ""),
-    ("hline", ""),
+    ("hline", ""), ("fi", ""),
 ];
 /// The signs and the letters of the commands of accents, with the marks that they set.
 #[rustfmt::skip]
@@ -482,7 +482,7 @@ mod tests {
             ),
             (
                 "a\\begin{comment}no\n\\end{comment}b\\iffalse no \\ifx no\\fi no\\fi c\\iffalse no\\else d\\fi\\iffalse e",
-                "ab c d\\fi\\iffalse e",
+                "ab c d\\iffalse e",
             ),
             (
                 "\\hline\n\\toprule A & B \\\\\\midrule C\\\\ \\hline\nD",

@@ -39,10 +39,10 @@ impl Metadata {
     }
 
     /// Takes the fields of front matter, as `name: value` or `name = value`. A list of authors is
-    /// joined. The day of a note's creation stands for a date.
+    /// joined. The day on which a note was changed, or else created, stands for a date.
     pub(super) fn set_front_matter(&mut self, front_matter: &str) {
         let mut lines = front_matter.lines().peekable();
-        let mut created = None;
+        let (mut changed, mut created) = (None, None);
 
         while let Some(line) = lines.next() {
             let Some((name, value)) = line.split_once([':', '=']) else {
@@ -57,13 +57,17 @@ impl Metadata {
                 value = format!("{value} {};", item.trim_start().trim_start_matches("- "));
             }
 
-            if name.trim().eq_ignore_ascii_case("created") {
-                created = created.or_else(|| day(&value));
+            match name.trim().to_ascii_lowercase().as_str() {
+                "created" => created = created.or_else(|| day(&value)),
+                "updated" | "last_updated" | "modified" | "last_modified" | "lastmod" => {
+                    changed = changed.or_else(|| day(&value));
+                }
+                _ => {}
             }
             self.set(name, value.trim_matches([' ', ';']));
         }
 
-        self.date = self.date.take().or(created);
+        self.date = self.date.take().or(changed).or(created);
     }
 }
 
@@ -121,6 +125,10 @@ mod tests {
             ("created: 2023-12-01\ndate: 31.01.2024", "||2024-01-31"),
             ("created: 2023-12-01T10:00", "||2023-12-01"),
             ("date: 18710505", "||1871-05-05"),
+            (
+                "created: 2023-12-01\nlast_updated: 2024-02-03",
+                "||2024-02-03",
+            ),
         ];
         for (text, expected) in cases {
             let mut metadata = Metadata::default();

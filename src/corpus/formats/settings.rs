@@ -167,7 +167,8 @@ fn name_of_item(content: &str) -> Option<&str> {
     let (key, value) = content.strip_prefix("- ")?.split_once(": ")?;
     let value = value.split_once(" #").map_or(value, |(value, _)| value);
     let value = value.trim().trim_matches(['"', '\'']);
-    let is_name = ["name", "title", "id"].contains(&key.trim()) && !is_block(content);
+    let key = key.trim().trim_matches(['"', '\'']);
+    let is_name = ["name", "title", "id"].contains(&key) && !is_block(content);
     (is_name && !value.is_empty() && value.len() <= MAX_TITLE_BYTES).then_some(value)
 }
 
@@ -247,11 +248,11 @@ mod tests {
         );
         check(
             &YAML,
-            "lamps:\n- name: \"Alba\"\n  size:\n    m: 1\n- name: Brio\n",
+            "lamps:\n- name: \"Alba\"\n  size:\n    m: 1\n- 'name': Brio\n",
             &[
                 (1, "lamps", "lamps:"),
                 (2, "Alba", "- name: \"Alba\""),
-                (2, "Brio", "- name: Brio"),
+                (2, "Brio", "- 'name': Brio"),
             ],
         );
     }

@@ -98,7 +98,7 @@ fn find_rows(
     if elsewhere.chain(others).any(|other| table.is_like(other)) {
         return Ok(None);
     }
-    let Some(Chosen { rows, how }) = table.choose(question, hit) else {
+    let Some(Chosen { rows, columns, how }) = table.choose(question, hit) else {
         return Ok(None);
     };
 
@@ -123,7 +123,7 @@ fn find_rows(
         given: if is_table {
             let mut whole = cite(&shown, given[0], given[given.len() - 1]);
             whole.quote = None;
-            vec![(to_markdown(&table.columns, given), whole)]
+            vec![(to_markdown(&columns, given), whole)]
         } else {
             let line = |row: &Row<'_>| format!("- {}", quotation(row.text));
             let lines = given.iter().map(|row| (line(row), cite(&shown, row, row)));

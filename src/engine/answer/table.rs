@@ -63,6 +63,7 @@ const HARMLESS: &[&str] = &[
     "how", "many", "of", "the", "a", "an", "in", "at", "on", "for", "from", "with", "is", "are",
     "was", "were", "has", "have", "had", "do", "does", "did", "there", "and", "or", "run", "runs",
     "list", "show", "give", "me", "make", "create", "all", "please", "table", "overview", "as",
+    "their", "its", "each", "every", "ihr", "ihre", "ihrem", "ihren", "leur", "leurs", "su", "sus",
     "wie", "viele", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "im", "am",
     "an", "auf", "aus", "von", "mit", "für", "ist", "sind", "hat", "haben", "gibt", "es", "und",
     "oder", "liste", "zeige", "nenne", "erstelle", "mache", "alle", "tabelle", "combien", "le",
@@ -302,9 +303,17 @@ impl<'c> Table<'c> {
             used.extend(OF_EXTREMES.iter().chain(COSTLY));
         }
 
+        let asked = self.asked_columns(question);
+        used.extend(&asked);
+        let columns = match asked.as_slice() {
+            [] => self.columns.clone(),
+            asked => self.columns[..1].iter().chain(asked).copied().collect(),
+        };
+
         let is_all = how.is_empty() && question.is_table;
         let is_choice = !rows.is_empty() && rows.len() < among || is_all;
         (is_choice && self.reads_all(question, of, &used)).then(|| Chosen {
+            columns,
             how: match how.join(", ").as_str() {
                 "" => format!("{}/{among}", rows.len()),
                 how => format!("{how} ({}/{among})", rows.len()),
@@ -348,6 +357,21 @@ impl<'c> Table<'c> {
             counted.is_subset(&names) && is_distinct && !of_others
         });
         split_words(&question.text).all(is_read) && counts_rows
+    }
+
+    /// Returns the columns that a table is to have beside the first, "with their place and type":
+    /// those that it names by the first of their words, "price" of "Price per night". One that says
+    /// yes or no may be a condition, "with breakfast".
+    fn asked_columns(&self, question: &RowQuestion) -> Vec<&'c str> {
+        let asked = self.stems(&question.text);
+        let columns = self.columns.iter().skip(1).copied();
+        let is_asked = |column: &&str| {
+            let first = split_words(column).next().map(|word| self.stems(word));
+            let is_named = first.is_some_and(|stems| !stems.is_empty() && stems.is_subset(&asked));
+            is_named && !is_flag(&self.rows.iter().map(|row| row.value(column)).collect())
+        };
+        let columns = columns.filter(|column| question.is_table && is_asked(column));
+        columns.collect()
     }
 
     /// Returns the cells that a question names whole, by their column; of a yes/no column that it
@@ -498,6 +522,8 @@ impl<'c> Row<'c> {
 /// The rows that a question asks for.
 pub struct Chosen<'t, 'c> {
     pub rows: Vec<&'t Row<'c>>,
+    /// The columns that a table of them has.
+    pub columns: Vec<&'c str>,
     /// The cells and the extreme that chose them, and among how many rows: `paid: no (85/3000)`.
     pub how: String,
 }
@@ -744,6 +770,32 @@ mod tests {
                 let chosen = asked.and_then(|asked| table.choose(&asked, &chunks[0]));
                 assert_eq!(chosen.map(|chosen| chosen.how), None, "{question}");
             }
+        }
+    }
+
+    #[test]
+    fn a_table_has_the_columns_that_its_question_names() {
+        let all = &["id", "kind", "place", "power", "level", "solar"][..];
+        let cases: &[(&str, Option<&[&str]>)] = &[
+            ("Make a table of all sensors.", Some(all)),
+            (
+                "Make a table of all sensors with their level and place",
+                Some(&["id", "place", "level"]),
+            ),
+            (
+                "Erstelle eine Tabelle: sensors, kind, power",
+                Some(&["id", "kind", "power"]),
+            ),
+            ("A table of all sensors with price and place", None),
+            ("A table of the solar sensors with their place", None),
+        ];
+        let chunks = chunks(SENSORS);
+        let table = Table::read(&chunks[0], chunks.iter()).expect("it has rows");
+        for (question, expected) in cases {
+            let asked = RowQuestion::read(question).expect(question);
+            let chosen = table.choose(&asked, &chunks[0]);
+            let columns = chosen.map(|chosen| chosen.columns);
+            assert_eq!(columns.as_deref(), *expected, "{question}");
         }
     }
 
