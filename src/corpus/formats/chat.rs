@@ -253,7 +253,9 @@ impl SlackMessage {
         ChatMessage {
             author: user.or(self.username).unwrap_or_default(),
             text: slack_text(&self.text.unwrap_or_default(), names),
-            files: files.filter_map(|file| file.name.or(file.file_name)).collect(),
+            files: files
+                .filter_map(|file| file.name.or(file.file_name))
+                .collect(),
             ..ChatMessage::at(&at.unwrap_or_default())
         }
     }
@@ -322,7 +324,9 @@ impl DiscordMessage {
         ChatMessage {
             author: names.into_iter().flatten().next().unwrap_or_default(),
             text: self.content,
-            files: files.filter_map(|file| file.name.or(file.file_name)).collect(),
+            files: files
+                .filter_map(|file| file.name.or(file.file_name))
+                .collect(),
             ..ChatMessage::at(&self.timestamp)
         }
     }
