@@ -41,7 +41,7 @@ for judge in generator words; do
         --set chunker.max_tokens=512 \
         --set retriever.kind=bm25 --set retriever.k=2 --set utility.samples=5
 done
-report dense-rag $nq --limit 80 --paper dense-rag:9 $small --set retriever.k=2 --set chunker.max_tokens=64 \
+report dense-rag $nq --limit 100 --paper dense-rag:9 $small --set retriever.k=2 --set chunker.max_tokens=64 \
     --set understanding.check_rephrasings=off
 for k in 3 10; do
     report "chunkrag-naive-$k" "$xquad" --documents all --limit 24 --preset naive $small --set answer.prompt=qa_short \
