@@ -225,6 +225,12 @@ struct SlackProfile {
     display_name: Option<String>,
 }
 
+/// Returns the names of the files of a message.
+fn file_names(files: Vec<Named>) -> Vec<String> {
+    let names = files.into_iter().map(|file| file.name.or(file.file_name));
+    names.flatten().collect()
+}
+
 /// Returns the names of the users of a file by their ids.
 fn slack_names(messages: &[SlackMessage]) -> HashMap<String, String> {
     let name = |message: &SlackMessage| {
@@ -249,13 +255,10 @@ impl SlackMessage {
         let at = at.map(|at| at.to_zoned(TimeZone::UTC).datetime().to_string());
         let user = self.user.as_ref();
         let user = user.map(|id| names.get(id).unwrap_or(id).clone());
-        let files = self.files.into_iter();
         ChatMessage {
             author: user.or(self.username).unwrap_or_default(),
             text: slack_text(&self.text.unwrap_or_default(), names),
-            files: files
-                .filter_map(|file| file.name.or(file.file_name))
-                .collect(),
+            files: file_names(self.files),
             ..ChatMessage::at(&at.unwrap_or_default())
         }
     }
@@ -320,13 +323,10 @@ struct DiscordAuthor {
 impl DiscordMessage {
     fn read(self) -> ChatMessage {
         let names = [self.author.nickname, self.author.name];
-        let files = self.attachments.into_iter();
         ChatMessage {
             author: names.into_iter().flatten().next().unwrap_or_default(),
             text: self.content,
-            files: files
-                .filter_map(|file| file.name.or(file.file_name))
-                .collect(),
+            files: file_names(self.attachments),
             ..ChatMessage::at(&self.timestamp)
         }
     }
@@ -368,8 +368,8 @@ mod tests {
         );
         check(
             r#"{"guild": {"name": "Port"}, "channel": {"name": "pier"}, "messages": [
-              {"id": "1", "type": "Default", "timestamp": "2024-01-31T10:04:09.5+00:00", "content": "Lamp?", "author": {"name": "ann", "nickname": "Ann"}, "attachments": [{"name": null, "fileName": "lamp.png"}]}]}"#,
-            "pier, 2024-01-31\n\n10:04 Ann: Lamp? [file: lamp.png]",
+              {"id": "1", "type": "Default", "timestamp": "2024-01-31T10:04:09.5+00:00", "content": "Lamp?", "author": {"name": "ann", "nickname": "Ann"}, "attachments": [{"fileName": "lamp.png"}, {"name": "oil.csv", "fileName": "1.csv"}]}]}"#,
+            "pier, 2024-01-31\n\n10:04 Ann: Lamp? [file: lamp.png] [file: oil.csv]",
         );
         // one that ends early is read as any JSON
         check(

@@ -29,7 +29,7 @@ const SIGNS: [(&str, &str); 22] = [
     ("\\@", ""), ("~", " "), ("$^\\circ$", "°"), ("$^{\\circ}$", "°"), ("^\\circ", "°"),
     ("^{\\circ}", "°"), ("$\\mu$", "µ"), ("$\\pm$", "±"), ("$\\times$", "×"),
 ];
-/// Commands of letters and signs, and of the rules of tables.
+/// Commands of letters and signs, of the rules of tables, and of the end of a condition.
 #[rustfmt::skip]
 const LETTERS: [(&str, &str); 37] = [
     ("ss", "ß"), ("o", "ø"), ("O", "Ø"), ("ae", "æ"), ("AE", "Æ"), ("oe", "œ"), ("OE", "Œ"),

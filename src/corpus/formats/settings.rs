@@ -156,7 +156,7 @@ fn key_of_section(content: &str) -> Option<&str> {
     let (key, value) = content.split_once(':')?;
     let value = value.trim();
     let has_no_value = value.is_empty() || value.starts_with(['#', '&', '!']);
-    let key = key.trim_matches(['"', '\'', ' ']);
+    let key = without_quotes(key);
     let is_key =
         !key.is_empty() && !key.starts_with(['-', '{', '[']) && key.len() <= MAX_TITLE_BYTES;
     (has_no_value && is_key).then_some(key)
@@ -166,10 +166,14 @@ fn key_of_section(content: &str) -> Option<&str> {
 fn name_of_item(content: &str) -> Option<&str> {
     let (key, value) = content.strip_prefix("- ")?.split_once(": ")?;
     let value = value.split_once(" #").map_or(value, |(value, _)| value);
-    let value = value.trim().trim_matches(['"', '\'']);
-    let key = key.trim().trim_matches(['"', '\'']);
-    let is_name = ["name", "title", "id"].contains(&key) && !is_block(content);
+    let value = without_quotes(value);
+    let is_name = ["name", "title", "id"].contains(&without_quotes(key)) && !is_block(content);
     (is_name && !value.is_empty() && value.len() <= MAX_TITLE_BYTES).then_some(value)
+}
+
+/// Returns a key or a value without the quotes around it.
+fn without_quotes(text: &str) -> &str {
+    text.trim().trim_matches(['"', '\''])
 }
 
 /// The comment lines directly above a line.

@@ -63,7 +63,7 @@ const HARMLESS: &[&str] = &[
     "how", "many", "of", "the", "a", "an", "in", "at", "on", "for", "from", "with", "is", "are",
     "was", "were", "has", "have", "had", "do", "does", "did", "there", "and", "or", "run", "runs",
     "list", "show", "give", "me", "make", "create", "all", "please", "table", "overview", "as",
-    "their", "its", "each", "every", "ihr", "ihre", "ihrem", "ihren", "leur", "leurs", "su", "sus",
+    "their", "its", "ihr", "ihre", "ihrem", "ihren", "leur", "leurs", "su", "sus",
     "wie", "viele", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "im", "am",
     "an", "auf", "aus", "von", "mit", "für", "ist", "sind", "hat", "haben", "gibt", "es", "und",
     "oder", "liste", "zeige", "nenne", "erstelle", "mache", "alle", "tabelle", "combien", "le",
@@ -363,6 +363,10 @@ impl<'c> Table<'c> {
     /// those that it names by the first of their words, "price" of "Price per night". One that says
     /// yes or no may be a condition, "with breakfast".
     fn asked_columns(&self, question: &RowQuestion) -> Vec<&'c str> {
+        if !question.is_table {
+            return Vec::new();
+        }
+
         let asked = self.stems(&question.text);
         let columns = self.columns.iter().skip(1).copied();
         let is_asked = |column: &&str| {
@@ -370,8 +374,7 @@ impl<'c> Table<'c> {
             let is_named = first.is_some_and(|stems| !stems.is_empty() && stems.is_subset(&asked));
             is_named && !is_flag(&self.rows.iter().map(|row| row.value(column)).collect())
         };
-        let columns = columns.filter(|column| question.is_table && is_asked(column));
-        columns.collect()
+        columns.filter(is_asked).collect()
     }
 
     /// Returns the cells that a question names whole, by their column; of a yes/no column that it
@@ -750,6 +753,7 @@ mod tests {
                 &[
                     "Which huts have at least 20 beds?",
                     "Which hut is the highest?",
+                    "Which hut has the most beds in each order?",
                     "How many beds have the huts with a stove?",
                     "Which huts have no stove and no sauna?",
                     // a column that is a condition, and stop words
