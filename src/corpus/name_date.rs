@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use jiff::ToSpan as _;
 use jiff::civil::{Date, ISOWeekDate, Weekday};
+use jiff::{ToSpan as _, Zoned};
 
 use crate::letters;
 
@@ -44,9 +44,9 @@ const FILLERS: [&str; 12] = [
     "d", "de", "del", "den", "of", "st", "nd", "rd", "th", "er", "e", "o",
 ];
 /// Words in front of the number of something else: `chapter_12_2020`, `ticket-198712`.
-const COUNTED: [&str; 14] = [
-    "article", "chapter", "ch", "issue", "no", "nr", "page", "part", "rfc", "sec", "section",
-    "ticket", "top", "vol",
+const COUNTED: [&str; 18] = [
+    "article", "chapter", "ch", "dsc", "img", "issue", "model", "no", "nr", "page", "part", "rfc",
+    "room", "sec", "section", "ticket", "top", "vol",
 ];
 const WEEKS: [&str; 3] = ["w", "kw", "week"];
 
@@ -55,15 +55,46 @@ const YEARS: Range<i16> = 1900..2100;
 const ALL_YEARS: Range<i16> = 1..10_000;
 
 /// Returns the date in the path of a document, as `2024-02-11`: that of the file name, otherwise
-/// that of its folders, the last one of several. A month counts from its first day.
+/// that of its folders, the last one of several. A month counts from its first day, and so does a
+/// year where nothing else is named.
 pub(super) fn date_in_path(path: &str) -> Option<String> {
     let name = path.rsplit('/').next().unwrap_or(path);
     let last = |text| {
         let periods = periods(text, YEARS).into_iter();
         periods.max_by_key(Period::is_day)
     };
-    let period = [name, path].into_iter().find_map(last)?;
-    Some(period.first.to_string())
+    let period = [name, path].into_iter().find_map(last);
+    let first = period.map(|period| period.first);
+    let first = first.or_else(|| [name, path].into_iter().find_map(last_year))?;
+    Some(first.to_string())
+}
+
+/// Returns the first day of the last year that a path names alone: `2019/meeting.md`, `prices
+/// 2022.md`. A year that is still to come is what the document is about.
+fn last_year(path: &str) -> Option<Date> {
+    let text = letters::normal(path).to_lowercase();
+    let tokens = tokens(&text);
+    let last = YEARS.end.min(Zoned::now().year() + 2);
+    let is_apart = |at: usize| {
+        let year = &tokens[at];
+        // a number at a sign is the rest of a version, a season or a date that is none
+        let is_part = |number: &DateToken<'_>, sign: &str| {
+            number.is_number() && matches!(sign, "-" | "_" | ".")
+        };
+        let is_free_before = at == 0 || {
+            let before = &tokens[at - 1];
+            let is_version = year.before.is_empty() && before.text.chars().count() < 3;
+            !is_version && !is_part(before, year.before) && !is_counted(&tokens, at)
+        };
+        let next = tokens.get(at + 1);
+        is_free_before
+            && !next.is_some_and(|next| next.before.is_empty() || is_part(next, next.before))
+    };
+    let years = (0..tokens.len()).rev().filter(|at| is_apart(*at));
+    let mut years = years.filter_map(|at| tokens[at].year());
+    years
+        .find(|year| (YEARS.start..last).contains(year))
+        .and_then(|year| date(year, 1, 1))
 }
 
 /// Returns the first day or month that a text names, as `2024-02-11` or `2024-02`.
@@ -551,20 +582,35 @@ mod tests {
             ("2024/KW15 Plan.md", "2024-04-08"),
             ("2024-Q2.md", "2024-04-01"),
             ("Q4 2024.md", "2024-10-01"),
+            // years
+            ("2024.md", "2024-01-01"),
+            ("Market 2024.md", "2024-01-01"),
+            ("2024-Q5.md", "2024-01-01"),
+            ("2019/meeting.md", "2019-01-01"),
+            ("2019/minutes of 2021.md", "2021-01-01"),
+            ("2019-05/minutes of 2021.md", "2019-05-01"),
+            ("vol-07/2019/notes.md", "2019-01-01"),
+            ("prices (2022).md", "2022-01-01"),
+            ("Preise2022.xlsx", "2022-01-01"),
+            ("budget-2019_final v2.md", "2019-01-01"),
+            ("2024/ch-3.md", "2024-01-01"),
             // no dates
+            ("vision 2098.md", ""),
+            ("IMG_2019.jpg", ""),
+            ("room 2012.md", ""),
+            ("v2019.md", ""),
+            ("2019a.md", ""),
             ("20241399.md", ""),
             ("2024-13-05.md", ""),
             ("2024-02-31.md", ""),
             ("2023-02-29.md", ""),
             ("2011-12.md", ""),
             ("season 2023-24.md", ""),
-            ("2024.md", ""),
             ("120240315.md", ""),
             ("202403151.md", ""),
             ("20240315259900.md", ""),
             ("201203.md", ""),
             ("v03.2024.md", ""),
-            ("vol-07/2019/notes.md", ""),
             ("top-10_2023.md", ""),
             ("chapter_12_2020.md", ""),
             ("ticket-198712.md", ""),
@@ -579,9 +625,6 @@ mod tests {
             ("24-04-09.md", ""),
             ("2024-100.md", ""),
             ("1712620800.md", ""),
-            ("Market 2024.md", ""),
-            ("2024-Q5.md", ""),
-            ("2024-W60.md", ""),
             ("RFC 2119.md", ""),
             ("", ""),
         ];

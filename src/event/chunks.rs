@@ -253,6 +253,9 @@ pub struct ChunkCopy {
     /// Whether some of its words are others.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub near: bool,
+    /// The first of its words that the hit has not, as written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub other_words: Vec<String>,
 }
 
 /// The reranker's score of a chunk.

@@ -10,6 +10,12 @@ pub struct Metadata {
     /// The date that the document gives itself, or its file name has, as `2024-01-31`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub date: Option<String>,
+    /// The version that the document gives itself, as `1.4`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// Whether it says of itself that it is not in force: a draft, or replaced by another.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withdrawn: bool,
 }
 
 impl Metadata {

@@ -25,6 +25,8 @@ const MIN_WORDS: usize = 8;
 const SHINGLE_WORDS: usize = 3;
 /// Minimum share of the shingles of a near copy that the better text has, too.
 const MIN_SHARE: f32 = 0.85;
+/// Words of a near copy that are shown.
+const MAX_OTHER_WORDS: usize = 5;
 /// Factors of the length of lists: of each search after one in which copies crowd other texts out,
 /// and at most of them all.
 pub(super) const WIDER: usize = 8;
@@ -325,6 +327,30 @@ fn with_minus_words(text: &str) -> String {
     signed
 }
 
+/// Returns the first words of a text that another has not, with their points and signs inside.
+fn other_words(own: &str, other: &TextPrint) -> Vec<String> {
+    let other: HashSet<&u64> = other.words.iter().collect();
+    let normal = letters::normal(own);
+    let written = normal.split_whitespace();
+    let is_other = |word: &&str| {
+        let signed = with_minus_words(word);
+        split(&signed).any(|part| !other.contains(&hash(key(part))))
+    };
+    let trimmed = written
+        .filter(is_other)
+        .map(|word| word.trim_matches(|c: char| !c.is_alphanumeric() && !"-−+%".contains(c)));
+    let mut words: Vec<String> = Vec::new();
+    for word in trimmed {
+        if !words.iter().any(|known| known == word) {
+            words.push(word.to_owned());
+        }
+        if words.len() == MAX_OTHER_WORDS {
+            break;
+        }
+    }
+    words
+}
+
 fn hash(value: impl Hash) -> u64 {
     BuildHasherDefault::<DefaultHasher>::default().hash_one(value)
 }
@@ -539,8 +565,10 @@ fn join(rank: u32, mut group: Vec<Candidate>) -> (Hit, Metadata) {
     let order = |at: &usize| {
         let one = &group[*at];
         let document = &one.hit.chunk.document;
-        let version = (!is_one_text).then(|| numbers(document));
-        let time = (&one.date, version, one.modified_minutes);
+        let of_itself = one.metadata.version.as_deref().unwrap_or_default();
+        let version = (!is_one_text).then(|| (numbers(of_itself), numbers(document)));
+        let is_valid = (!one.metadata.withdrawn, !one.is_quotation);
+        let time = (is_valid, &one.date, version, one.modified_minutes);
         let length = Reverse(document.len());
         (one.sought.len(), one.named, time, length, Reverse(*at))
     };
@@ -563,6 +591,7 @@ fn join(rank: u32, mut group: Vec<Candidate>) -> (Hit, Metadata) {
             lines: chunk.lines,
             date: Some(copy.date).filter(|own| *own != date),
             near: copy.text.words != text.words,
+            other_words: other_words(&chunk.text, &text),
         }
     });
     let hit = Hit {
@@ -664,6 +693,30 @@ mod tests {
         let found = fold("When does the ferry leave?", 9, &mails);
         assert_eq!(found.len(), 3, "{found:?}");
         assert_eq!(found[0].len(), 3, "{found:?}");
+    }
+
+    #[test]
+    fn versions_are_led_by_what_is_in_force_and_say_what_they_say_otherwise() {
+        let mut folding = Folding::new("When does the ferry leave?", 9);
+        let versions = [
+            ("ferry_old.md", "2.0", true, "10:15"),
+            ("ferry.md", "1.9", false, "11:15"),
+            ("ferry_new.md", "1.10", false, "12:15"),
+        ];
+        for (rank, (document, version, withdrawn, time)) in (1..).zip(versions) {
+            let hit = Hit::from_text(rank, document, &FERRY.replace("10:15", time));
+            let mut entry = DocumentEntry::default();
+            entry.metadata.version = Some(version.to_owned());
+            entry.metadata.withdrawn = withdrawn;
+            folding.add(hit, entry);
+        }
+        let (hits, _) = folding.finish();
+        let [hit] = hits.as_slice() else {
+            panic!("{hits:?}");
+        };
+        assert_eq!(hit.chunk.document, "ferry_new.md");
+        let others = hit.copies.iter().map(|copy| copy.other_words.as_slice());
+        assert_eq!(others.collect::<Vec<_>>(), [["10:15"], ["11:15"]]);
     }
 
     #[test]

@@ -115,8 +115,10 @@ pub(super) fn documents(documents: &BTreeMap<String, Metadata>) -> BTreeMap<Stri
             title,
             author,
             date,
+            version,
+            withdrawn: _,
         } = metadata;
-        [title, author, date].into_iter().flatten()
+        [title, author, date, version].into_iter().flatten()
     });
     clean(texts);
     documents

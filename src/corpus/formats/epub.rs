@@ -150,5 +150,6 @@ fn metadata(book: &Epub) -> Metadata {
         title: about.title().and_then(|title| named(title.value())),
         author: named(&authors.join(", ")),
         date: date.and_then(|date| day(date.value())),
+        ..Metadata::default()
     }
 }

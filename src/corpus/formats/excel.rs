@@ -101,6 +101,7 @@ fn metadata(workbook: &mut Xls<Cursor<&[u8]>>) -> Metadata {
         title: about.title.as_deref().and_then(named),
         author: about.creator.as_deref().and_then(named),
         date: about.modified.or(about.created).as_deref().and_then(day),
+        ..Metadata::default()
     }
 }
 

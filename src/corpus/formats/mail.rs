@@ -83,6 +83,7 @@ fn read_message(input: &Input<'_>) -> Result<Extract, String> {
         title: message.subject().and_then(named),
         author: named(&addresses(message.from())),
         date: date.or_else(|| day_in_field(&raw_date(&message)?)),
+        ..Metadata::default()
     });
     mail.add_message(&message, 1, 0);
     Ok(mail.finish())

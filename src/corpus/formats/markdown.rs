@@ -531,6 +531,7 @@ mod tests {
             title,
             author,
             date,
+            ..
         } = pandoc.metadata;
         let found = [title, author, date].map(Option::unwrap_or_default);
         assert_eq!(found, ["A of", "Ann; Bob", "2024-01-31"]);

@@ -8,6 +8,26 @@ use crate::event::Metadata;
 /// Maximum size of a field.
 const MAX_FIELD_BYTES: usize = 300;
 
+/// Values of `status`, in lower case, of a document that is not in force. Any ending may follow.
+const WITHDRAWN: [&str; 16] = [
+    "abgelöst",
+    "annul",
+    "archiv",
+    "deprecated",
+    "draft",
+    "entwurf",
+    "expired",
+    "obsolet",
+    "overruled",
+    "rejected",
+    "replaced",
+    "retired",
+    "superseded",
+    "ungültig",
+    "veraltet",
+    "withdrawn",
+];
+
 impl Metadata {
     /// Takes a field by its usual names; the first of each kind counts.
     pub(super) fn set(&mut self, name: &str, value: &str) {
@@ -33,6 +53,13 @@ impl Metadata {
             | "article:published_time"
             | "user_updated_time" => {
                 self.date = self.date.take().or_else(|| day(value));
+            }
+            "version" | "revision" | "revnumber" => {
+                self.version.get_or_insert_with(|| value.to_owned());
+            }
+            "status" => {
+                let value = value.to_lowercase();
+                self.withdrawn |= WITHDRAWN.iter().any(|word| value.starts_with(word));
             }
             _ => {}
         }
@@ -105,6 +132,21 @@ mod tests {
         ];
         for (value, expected) in cases {
             assert_eq!(day(value).as_deref(), expected, "{value}");
+        }
+    }
+
+    #[test]
+    fn a_document_says_which_version_it_is_and_whether_it_is_in_force() {
+        for (text, expected) in [
+            ("version: 1.4\nstatus: draft", (Some("1.4"), true)),
+            ("revision: \"7\"\nstatus: valid", (Some("7"), false)),
+            ("status: Superseded by rule 8", (None, true)),
+            ("title: draft", (None, false)),
+        ] {
+            let mut metadata = Metadata::default();
+            metadata.set_front_matter(text);
+            let found = (metadata.version.as_deref(), metadata.withdrawn);
+            assert_eq!(found, expected, "{text}");
         }
     }
 

@@ -272,6 +272,7 @@ fn metadata(of: &undoc::Metadata) -> Metadata {
         title: of.title.as_deref().and_then(named),
         author: of.author.as_deref().and_then(named),
         date: date.and_then(|date| day(date)),
+        ..Metadata::default()
     }
 }
 

@@ -96,6 +96,7 @@ mod tests {
             place: None,
             date: None,
             near: false,
+            other_words: Vec::new(),
         });
         let hits = vec![
             first,

@@ -179,9 +179,12 @@ pub fn hit_location(hit: &Hit) -> String {
 pub fn copies(hit: &Hit) -> Option<String> {
     let named = |copy: &ChunkCopy| {
         let location = location(&copy.document, copy.lines, copy.place.as_ref());
-        let near = copy.near.then_some("in almost the same words");
-        let remarks = [near, copy.date.as_deref()];
-        let remarks: Vec<&str> = remarks.into_iter().flatten().collect();
+        let near = copy.near.then(|| match copy.other_words.as_slice() {
+            [] => "in almost the same words".to_owned(),
+            words => format!("there: {}", words.join(", ")),
+        });
+        let remarks = [copy.date.clone(), near];
+        let remarks: Vec<String> = remarks.into_iter().flatten().collect();
         if remarks.is_empty() {
             location
         } else {

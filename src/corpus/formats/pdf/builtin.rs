@@ -124,6 +124,7 @@ fn read_metadata(metadata: &unpdf::Metadata) -> Metadata {
         title: text(&metadata.title).filter(|title| !is_file_name(title)),
         author: text(&metadata.author),
         date: date.map(|date| date.date_naive().to_string()),
+        ..Metadata::default()
     }
 }
 
