@@ -9,7 +9,7 @@ use super::lexical::analyser::{STOP_MARK, chunk_words};
 use super::lexical::stop_words::short_text_language;
 use super::mentions::{NamingText, raise_named};
 use crate::corpus::language;
-use crate::event::{Hit, document_stem};
+use crate::event::{ChunkText, Hit, document_stem, unsaid_headings};
 
 /// Hits beyond this keep their order: the context is of the first.
 const MAX_HITS: usize = 50;
@@ -82,9 +82,7 @@ impl AskedNames {
 
     /// Returns the names of a place, of those that share words with the question.
     pub fn names(&self, document: &str, headings: &[String]) -> PlaceNames {
-        let folders = document.rsplit_once('/').map_or("", |(folders, _)| folders);
-        let parts = folders.split('/').chain([document_stem(document)]);
-        let parts = parts.map(|name| (name, false));
+        let parts = path_names(document).map(|name| (name, false));
         let headings = headings.iter().map(|name| (name.as_str(), true));
         let names = parts
             .chain(headings)
@@ -108,6 +106,25 @@ impl AskedNames {
             document: document.to_owned(),
             names: names.collect(),
         }
+    }
+
+    /// Returns the text of a chunk behind the names of its place that share words with the
+    /// question: those of other places distract a reranker.
+    pub fn placed_text(&self, chunk: &ChunkText) -> String {
+        let headings = unsaid_headings(&chunk.headings, &chunk.text);
+        let names = path_names(&chunk.document).chain(headings);
+        let is_asked = |name: &&str| {
+            let words = separate_words(name, self.language);
+            self.shared_words(&words).next().is_some()
+        };
+        let names: Vec<String> = names
+            .filter(is_asked)
+            .map(|name| name.replace(['-', '_'], " "))
+            .collect();
+        if names.is_empty() {
+            return chunk.text.clone();
+        }
+        format!("{}: {}", names.join(", "), chunk.text)
     }
 
     /// Returns the words of the question in a text and in its place.
@@ -150,6 +167,12 @@ impl PlaceNames {
     fn has(&self, name: &Name) -> bool {
         self.names.iter().any(|own| own.words == name.words)
     }
+}
+
+/// Returns the names of the folders of a document and that of its file, without the extension.
+fn path_names(document: &str) -> impl Iterator<Item = &str> {
+    let folders = document.rsplit_once('/').map_or("", |(folders, _)| folders);
+    folders.split('/').chain([document_stem(document)])
 }
 
 /// Leaves out the headings that more than [`MAX_DOCUMENTS`] have.
@@ -215,7 +238,7 @@ fn put_asked_first(hits: &mut [Hit], query: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::{ChunkText, Ranked};
+    use crate::event::Ranked;
 
     const WEIGHT: &str = "It weighs 310 grams.";
 
@@ -238,6 +261,24 @@ mod tests {
         let mut hits: Vec<Hit> = hits.collect();
         put_asked_first(&mut hits, question);
         hits.iter().map(|hit| hit.chunk.id as u32).collect()
+    }
+
+    #[test]
+    fn a_text_has_the_names_of_its_place_that_are_asked_for_in_front() {
+        let asked = AskedNames::new("How long is the guarantee of the Weir X?");
+        for (document, heading, expected) in [
+            ("manuals/weir-x/care.md", "Care", "weir x: 2 years."),
+            ("manuals/tarn/care.md", "Care", "2 years."),
+            ("care.md", "Weir X", "Weir X: 2 years."),
+        ] {
+            let chunk = ChunkText {
+                document: document.to_owned(),
+                headings: vec![heading.to_owned()],
+                text: "2 years.".to_owned(),
+                ..ChunkText::default()
+            };
+            assert_eq!(asked.placed_text(&chunk), expected);
+        }
     }
 
     #[test]

@@ -103,9 +103,9 @@ pub trait ModelCalls {
 }
 
 /// Returns the passages of a context as prompts show them: one line per passage, labelled from 1.
-pub fn context_lines(passages: &[&str]) -> Vec<String> {
+pub fn context_lines<T: AsRef<str>>(passages: &[T]) -> Vec<String> {
     (1..)
         .zip(passages)
-        .map(|(label, text)| format!("[{label}] {}", fold_white_space(text)))
+        .map(|(label, text)| format!("[{label}] {}", fold_white_space(text.as_ref())))
         .collect()
 }

@@ -67,10 +67,10 @@ pub type Grades = [f32; 3];
 ///
 /// # Errors
 /// As [`ModelCalls::classify`].
-pub fn grade(
+pub fn grade<T: AsRef<str>>(
     calls: &mut dyn ModelCalls,
     question: &str,
-    texts: &[&str],
+    texts: &[T],
 ) -> Result<Vec<Grades>, LlmError> {
     let judges = [
         ("grade", PromptName::Grade),
@@ -86,7 +86,7 @@ pub fn grade(
             let reflected = out_of_ten(*reflected);
             let values = [
                 ("question", question),
-                ("passage", *text),
+                ("passage", text.as_ref()),
                 ("rating", base.as_str()),
                 ("second_rating", reflected.as_str()),
             ];

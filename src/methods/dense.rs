@@ -48,10 +48,19 @@ pub struct Dense<'a> {
 /// A chunk of the context.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Passage {
+    /// Words of its place, which stay as they are; may be empty.
+    pub place: String,
     /// Text of the passage on one line.
     pub text: String,
     /// Approximate length of the text.
     pub tokens: u32,
+}
+
+impl Passage {
+    /// Returns a wording of it behind its place.
+    fn with(&self, text: &str) -> String {
+        format!("{}{text}", self.place)
+    }
 }
 
 /// A rephrased chunk, or the reason why there is no rephrasing.
@@ -206,7 +215,7 @@ impl Dense<'_> {
             context.remove(*left_out);
             context
         });
-        let without_one: Vec<Vec<&str>> = without_one.collect();
+        let without_one: Vec<Vec<String>> = without_one.collect();
         let answers = self.answers("without a chunk", &without_one)?.into_iter();
         let answers: Vec<String> = answers.map(Option::unwrap_or_default).collect();
         let others: Vec<&str> = answers.iter().map(String::as_str).collect();
@@ -339,7 +348,7 @@ impl Dense<'_> {
     fn answers(
         &mut self,
         purpose: &str,
-        contexts: &[Vec<&str>],
+        contexts: &[Vec<String>],
     ) -> Result<Vec<Option<String>>, LlmError> {
         let prompts = contexts.iter().map(|texts| {
             let question = ("question", self.question);
@@ -363,19 +372,19 @@ impl Dense<'_> {
     }
 }
 
-/// Returns the texts of a context.
-fn texts(passages: &[Passage]) -> Vec<&str> {
-    let texts = passages.iter().map(|passage| passage.text.as_str());
+/// Returns the texts of a context, each behind its place.
+fn texts(passages: &[Passage]) -> Vec<String> {
+    let texts = passages.iter().map(|passage| passage.with(&passage.text));
     texts.collect()
 }
 
 /// Returns the contexts of equation 4, C0 the context itself and C_i with chunk i rephrased from
 /// chunk `first` on, and the places of the chunks that were.
-fn vary_contexts<'a>(
-    passages: &'a [Passage],
-    rephrased: &'a [Rephrased],
+fn vary_contexts(
+    passages: &[Passage],
+    rephrased: &[Rephrased],
     first: usize,
-) -> (Vec<Vec<&'a str>>, Vec<usize>) {
+) -> (Vec<Vec<String>>, Vec<usize>) {
     let original = texts(passages);
     let mut contexts = vec![original.clone()];
     let mut varied = Vec::new();
@@ -383,7 +392,7 @@ fn vary_contexts<'a>(
     for (at, rephrased) in rephrased.iter().enumerate().skip(first) {
         if let Ok(text) = &rephrased.text {
             let mut context = original.clone();
-            context[at] = text;
+            context[at] = passages[at].with(text);
             contexts.push(context);
             varied.push(at);
         }
@@ -456,7 +465,7 @@ fn each_that_fits<T, R>(
 pub fn self_evaluate(
     calls: &mut dyn ModelCalls,
     question: &str,
-    texts: &[&str],
+    texts: &[String],
 ) -> Result<Option<f32>, LlmError> {
     let context = context_lines(texts).join("\n");
     let values = [("context", context.as_str()), ("question", question)];

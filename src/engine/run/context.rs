@@ -9,7 +9,7 @@ use crate::config::{AnswerPrompt, Config, PassageOrder};
 use crate::corpus::{fold_white_space, language};
 use crate::engine::error::RunError;
 use crate::event::{
-    CallUsage, Context, ContextChunk, DropReason, DroppedChunk, Hit, RunEvent, Stage,
+    CallUsage, ChunkText, Context, ContextChunk, DropReason, DroppedChunk, Hit, RunEvent, Stage,
     saturating_u32,
 };
 use crate::index::short_text_language;
@@ -445,7 +445,7 @@ pub fn show_chunks(kind: AnswerPrompt, hits: &[Hit]) -> Vec<String> {
         AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes => (1..)
             .zip(hits)
             .map(|(label, Hit { chunk, date, .. })| {
-                let place = fold_white_space(&chunk.names().join(" › "));
+                let place = show_place(chunk);
                 let day = date.as_ref().map(|date| format!(" ({date})"));
                 let text = quote_frame(chunk.text.trim());
                 format!("[{label}] {place}{}\n{text}\n", day.unwrap_or_default())
@@ -456,6 +456,31 @@ pub fn show_chunks(kind: AnswerPrompt, hits: &[Hit]) -> Vec<String> {
             context_lines(&texts)
         }
     }
+}
+
+/// Returns the path and the headings of a passage as prompts show them.
+fn show_place(chunk: &ChunkText) -> String {
+    fold_white_space(&chunk.names().join(" › "))
+}
+
+/// Returns the place of a passage in front of it as models judge it: none where the prompt of the
+/// answer, a paper's, shows none either.
+pub fn judged_place(config: &Config, hit: &Hit) -> String {
+    match config.answer.prompt {
+        AnswerPrompt::Auto | AnswerPrompt::Sources | AnswerPrompt::Quotes => {
+            show_place(&hit.chunk) + ": "
+        }
+        AnswerPrompt::StepByStep | AnswerPrompt::QaShort | AnswerPrompt::QaGrounded => {
+            String::new()
+        }
+    }
+}
+
+/// Returns the texts of passages as models judge them, each behind the words of its place.
+pub fn judged_texts(config: &Config, hits: &[Hit]) -> Vec<String> {
+    let judged = hits.iter();
+    let judged = judged.map(|hit| judged_place(config, hit) + &hit.chunk.text);
+    judged.collect()
 }
 
 /// Returns the text of a passage with a quotation mark in front of the lines that begin as a source
@@ -479,7 +504,7 @@ fn quote_frame(text: &str) -> Cow<'_, str> {
 
 /// Returns the prompt whose answers show the utility of passages: with and without them it has the
 /// same words, so that the answers differ by the passages alone (SePer, appendix A.4.5).
-pub fn utility_prompt(prompts: &Prompts, question: &str, passages: &[&str]) -> Prompt {
+pub fn utility_prompt(prompts: &Prompts, question: &str, passages: &[&String]) -> Prompt {
     let question = ("question", question);
     let filled = if passages.is_empty() {
         prompts.fill(PromptName::QaClosed, &[question])
@@ -534,6 +559,20 @@ mod tests {
         ];
         for (question, hits, expected) in cases {
             assert_eq!(ask_in_language(question, &hits), expected, "{question}");
+        }
+    }
+
+    #[test]
+    fn passages_are_judged_with_their_place_where_the_prompt_shows_it() {
+        let hit = Hit::from_text(1, "manuals/weir-x.md", "2 years.");
+        let mut config = Config::default();
+        for (prompt, expected) in [
+            (AnswerPrompt::Sources, "manuals/weir-x.md: 2 years."),
+            (AnswerPrompt::QaShort, "2 years."),
+        ] {
+            config.answer.prompt = prompt;
+            let hits = std::slice::from_ref(&hit);
+            assert_eq!(judged_texts(&config, hits), [expected]);
         }
     }
 

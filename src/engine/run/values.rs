@@ -37,12 +37,6 @@ impl Passages {
             ..Self::default()
         }
     }
-
-    /// Returns the texts of the hits in their order.
-    pub fn texts(&self) -> Vec<&str> {
-        let texts = self.hits.iter().map(|hit| hit.chunk.text.as_str());
-        texts.collect()
-    }
 }
 
 /// Returns the documents of some hits, each once, in their order.

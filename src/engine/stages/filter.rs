@@ -43,8 +43,12 @@ pub fn filter(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunErro
 /// Drops the texts that are not relevant: SAKI-RAG's filter (algorithm 1, lines 6 to 11).
 fn judge(run: &mut Run<'_>, passages: Passages) -> Result<Passages, RunError> {
     let passages = drop_too_long(run, PromptName::JudgeRelevant, passages)?;
-    let prompts = passages.texts().into_iter().map(|text| {
-        let values = [("passage", text), ("question", passages.sought.as_str())];
+    let texts = context::judged_texts(run.tools.config, &passages.hits);
+    let prompts = texts.iter().map(|text| {
+        let values = [
+            ("passage", text.as_str()),
+            ("question", passages.sought.as_str()),
+        ];
         run.prompt(PromptName::JudgeRelevant, &values)
     });
     let prompts: Vec<Prompt> = prompts.collect();
@@ -87,10 +91,11 @@ fn drop_too_long(
     let available_tokens = context_tokens.saturating_sub(LABEL_TOKENS);
 
     let mut hits = Vec::with_capacity(passages.hits.len());
-    for hit in passages.hits {
+    let texts = context::judged_texts(run.tools.config, &passages.hits);
+    for (hit, text) in passages.hits.into_iter().zip(&texts) {
         let mut values = vec![
             ("question", passages.sought.as_str()),
-            ("passage", hit.chunk.text.as_str()),
+            ("passage", text.as_str()),
         ];
         if judge == PromptName::GradeCritic {
             // the longest grades of the two prompts before it
@@ -130,7 +135,8 @@ fn drop_redundant(run: &mut Run<'_>, passages: Passages) -> Result<Passages, Run
 
 /// Grades every text three times and drops those below the dynamic threshold (ChunkRAG, section 3).
 fn grade(run: &mut Run<'_>, mut passages: Passages) -> Result<Passages, RunError> {
-    let grades = chunkrag::grade(run, &passages.sought, &passages.texts())?;
+    let texts = context::judged_texts(run.tools.config, &passages.hits);
+    let grades = chunkrag::grade(run, &passages.sought, &texts)?;
     let scores = grades.iter().map(|one| chunkrag::combine(*one, WEIGHTS));
     let scores: Vec<f32> = scores.collect();
     let exact: Vec<f64> = scores.iter().map(|score| f64::from(*score)).collect();

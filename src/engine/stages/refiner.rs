@@ -140,7 +140,8 @@ fn evaluate(run: &mut Run<'_>, candidate: &Candidate) -> Result<Evaluation, RunE
     }
 
     let question = run.question;
-    let probability = dense::self_evaluate(run, question, &candidate.passages.texts())?;
+    let texts = context::judged_texts(run.tools.config, &candidate.passages.hits);
+    let probability = dense::self_evaluate(run, question, &texts)?;
     let sufficient = probability.is_some_and(|yes| yes > 0.5);
     run.emit(RunEvent::ContextEvaluated {
         step: run.step,
@@ -198,7 +199,7 @@ fn classify(run: &mut Run<'_>, now: &Candidate) -> Result<Vec<ChunkClass>, RunEr
         settings: &config.understanding,
         seed: config.seed,
     };
-    let classified = dense.classify(&understanding::lines(hits), measured)?;
+    let classified = dense.classify(&understanding::lines(config, hits), measured)?;
     let classes = classified.iter().map(|chunk| chunk.class).collect();
     let chunks = hits.iter().zip(classified);
     let chunks = chunks.map(|(hit, classified)| ClassifiedChunk {

@@ -4,6 +4,7 @@ use super::in_turn::in_turn;
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, Searched};
 use crate::event::{Hit, Part, RerankedChunk, RunEvent};
+use crate::index::AskedNames;
 use crate::methods::{ModelCalls as _, finite};
 
 /// Orders the hits with the model of the settings.
@@ -23,9 +24,10 @@ pub fn rerank_hits(
     searches: &[Searched],
     hits: Vec<Hit>,
 ) -> Result<Vec<Hit>, RunError> {
-    let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
     let mut rankings = Vec::with_capacity(searches.len());
     for search in searches {
+        let texts = placed_texts(&search.text, &hits);
+        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
         let scores = run.rerank(&search.text, &texts)?;
         rankings.push(ranking(&scores));
     }
@@ -44,6 +46,13 @@ pub fn rerank_hits(
     });
     let ordered = ranked.iter().map(|(position, _)| hits[*position].clone());
     Ok(ordered.collect())
+}
+
+/// Returns the texts of hits as a reranker compares them with a query.
+pub fn placed_texts(query: &str, hits: &[Hit]) -> Vec<String> {
+    let asked = AskedNames::new(query);
+    let texts = hits.iter().map(|hit| asked.placed_text(&hit.chunk));
+    texts.collect()
 }
 
 /// Returns the positions of the scores with them, best first; one that is not a number counts as 0.

@@ -3,10 +3,10 @@
 
 use std::time::Instant;
 
-use crate::config::RefinerKind;
+use crate::config::{Config, RefinerKind};
 use crate::corpus::fold_white_space;
 use crate::engine::error::RunError;
-use crate::engine::run::{Known, Passages, Run, Understood};
+use crate::engine::run::{Known, Passages, Run, Understood, context};
 use crate::event::{
     ContextOrigin, Hit, Part, RunEvent, Understanding, Unmeasured, VariedChunk, elapsed_ms,
     saturating_u32,
@@ -26,8 +26,9 @@ pub fn measure_retrieved(run: &mut Run<'_>, passages: &Passages) -> Result<Known
 }
 
 /// Returns chunks as DENSE takes them: each in one line, as the prompt shows it.
-pub fn lines(hits: &[Hit]) -> Vec<Passage> {
+pub fn lines(config: &Config, hits: &[Hit]) -> Vec<Passage> {
     let line = |hit: &Hit| Passage {
+        place: context::judged_place(config, hit),
         text: fold_white_space(&hit.chunk.text),
         tokens: hit.chunk.tokens,
     };
@@ -137,7 +138,7 @@ fn measure_answers(
         seed: config.seed,
     };
 
-    let measured = dense.measure(&lines(hits), count, &mut rephrasings, known);
+    let measured = dense.measure(&lines(config, hits), count, &mut rephrasings, known);
     run.contexts.rephrasings = rephrasings;
     Ok(measured?)
 }

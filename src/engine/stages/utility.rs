@@ -194,9 +194,9 @@ fn measure(
 ) -> Result<Vec<Belief>, RunError> {
     let question = run.question;
     let settings = &run.tools.config.utility;
+    let texts = context::judged_texts(run.tools.config, hits);
     let prompts = contexts.iter().map(|context| {
-        let texts = context.iter().map(|at| hits[*at].chunk.text.as_str());
-        let texts: Vec<&str> = texts.collect();
+        let texts: Vec<&String> = context.iter().map(|at| &texts[*at]).collect();
         context::utility_prompt(run.tools.prompts, question, &texts)
     });
     let prompts: Vec<Prompt> = prompts.collect();

@@ -7,7 +7,7 @@ use crate::config::{ChunkerKind, Config, Layers, Paths, RetrieverKind};
 use crate::engine::answer::questions;
 use crate::engine::error::RunError;
 use crate::engine::run::query_vectors;
-use crate::engine::stages::ranking;
+use crate::engine::stages::{placed_texts, ranking};
 use crate::event::{
     Advice as _, ChunkText, Flow, Hit, IndexReport, Link, Problem, Retrieval, SESSION,
     SessionEvent, StopFlag,
@@ -370,7 +370,8 @@ fn rerank(
     reranker: &mut dyn Reranker,
 ) -> Result<(), LlmError> {
     let below = hits.split_off(kept.min(hits.len()));
-    let texts: Vec<&str> = hits.iter().map(|hit| hit.chunk.text.as_str()).collect();
+    let texts = placed_texts(query, hits);
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
     let ranking = ranking(&reranker.rerank(query, &texts)?);
 
     *hits = ranking.iter().map(|(at, _)| hits[*at].clone()).collect();

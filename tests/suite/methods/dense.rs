@@ -104,6 +104,7 @@ impl ModelCalls for Script {
 
 fn passages(texts: &[String]) -> Vec<Passage> {
     let passage = |text: &String| Passage {
+        place: String::new(),
         text: text.clone(),
         tokens: 8,
     };
