@@ -278,12 +278,22 @@ impl VerdictFit {
     }
 }
 
+impl Support {
+    /// Returns whether neither a model nor a rule decided that the sources answer the question: a
+    /// rule that chose them by all of its words is sure.
+    pub fn is_unjudged(&self) -> bool {
+        self.stated.is_none() && self.probability < 1.0
+    }
+}
+
 /// The verdict in a word.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum VerdictKind {
     /// A source holds each statement, and the model was sure.
     Supported,
+    /// Passages that fit the question are quoted, and no model judged whether they answer it.
+    Quoted,
     /// A source holds some of the statements.
     Partly,
     /// The sources do not answer the question.

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 /// Version of the run format. A reader accepts any minor version of its own major one.
 pub const FORMAT: FormatVersion = FormatVersion {
     major: 2,
-    minor: 16,
+    minor: 17,
 };
 
 /// Version of the run format, carried by [`RunEvent::RunStarted`].

@@ -323,7 +323,9 @@ fn search_and_answer<'q>(
     searched: &'q OnceCell<String>,
 ) -> Result<Answered, RunError> {
     let (config, asked) = (run.tools.config, run.question);
-    let at_start = config.retriever.at_start.or(run.tools.probe.is_err());
+    let quotes = config.answer.prompt == AnswerPrompt::Quotes;
+    // what is quoted is found first: no sentence is written that could be uncertain
+    let at_start = quotes || config.retriever.at_start.or(run.tools.probe.is_err());
     let mut passages = if context::needs_corpus(config) && at_start {
         let need = Need {
             confirmed,
@@ -342,7 +344,6 @@ fn search_and_answer<'q>(
 
     let rows = choose_rows(run, asked, scope, &mut passages)?;
 
-    let quotes = config.answer.prompt == AnswerPrompt::Quotes;
     let is_measured = quotes || config.answer.prompt == AnswerPrompt::Sources;
     let (mut support, mut ranked) = if rows.is_some() {
         (Some(support::accept(run)), RankedSentences::default())

@@ -233,6 +233,8 @@ pub fn judge(
             .is_some_and(|other| other.newer != Some(false))
     {
         VerdictKind::Doubtful
+    } else if !statements.is_written && support.is_some_and(|known| known.is_unjudged()) {
+        VerdictKind::Quoted
     } else if statements.uncited.is_empty() && !statements.leaves_out {
         VerdictKind::Supported
     } else {

@@ -8,6 +8,7 @@ use super::numbers::{percent, quantity};
 fn verdict_name(kind: VerdictKind) -> &'static str {
     match kind {
         VerdictKind::Supported => "● supported",
+        VerdictKind::Quoted => "◇ quoted",
         VerdictKind::Partly => "◐ partly supported",
         VerdictKind::NotInDocuments => "○ not in your documents",
         VerdictKind::Doubtful => "? doubtful",
@@ -134,10 +135,10 @@ fn reason(verdict: &Verdict, measured: Option<Support>) -> String {
             let quoted = "word for word, nothing was generated";
             match measured {
                 Some(known) if known.stated.is_some() => format!("{quoted}; {}", support(known)),
-                Some(_) => format!("{quoted}; no model judged whether it answers"),
-                None => quoted.to_owned(),
+                Some(_) | None => quoted.to_owned(),
             }
         }
+        VerdictKind::Quoted => "no model judged whether this answers it".to_owned(),
         VerdictKind::Supported if statements == 1 => "a source holds what it says".to_owned(),
         VerdictKind::Supported => format!("a source holds each of {statements} statements"),
         VerdictKind::Partly if without == 0 => "the documents answer a part of it".to_owned(),
@@ -244,9 +245,14 @@ mod tests {
                 "● supported: a source holds each of 2 statements",
             ),
             (
-                of(VerdictKind::Supported, 0, &[], 3),
+                of(VerdictKind::Quoted, 0, &[], 3),
                 answers(0.5),
-                "● supported: word for word, nothing was generated; no model judged whether it answers",
+                "◇ quoted: no model judged whether this answers it",
+            ),
+            (
+                of(VerdictKind::Supported, 0, &[], 3),
+                None,
+                "● supported: word for word, nothing was generated",
             ),
             (
                 of(Partly, 3, &[2], 3),

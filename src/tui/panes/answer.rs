@@ -285,7 +285,7 @@ fn verdict_tone(kind: VerdictKind) -> Tone {
     match kind {
         VerdictKind::Supported => Tone::Good,
         VerdictKind::Partly | VerdictKind::Doubtful => Tone::Warning,
-        VerdictKind::NotInDocuments => Tone::Strong,
+        VerdictKind::Quoted | VerdictKind::NotInDocuments => Tone::Strong,
     }
 }
 
@@ -307,9 +307,7 @@ fn key_after(scene: &Scene<'_>, verdict: &Verdict, run: &Run) -> Option<(Action,
         }
         (_, None) if verdict.sources == 0 => (Action::Settings, "chooses another preset"),
         (VerdictKind::NotInDocuments, None) => (Action::Retrieval, "shows the nearest passages"),
-        (VerdictKind::Supported | VerdictKind::Partly | VerdictKind::Doubtful, None) => {
-            (Action::Diagnose, "shows where it went wrong")
-        }
+        (_, None) => (Action::Diagnose, "shows where it went wrong"),
     };
     Some((action, what.to_owned()))
 }

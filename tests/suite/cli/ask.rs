@@ -518,9 +518,10 @@ fn a_folder_of_your_own_is_quoted_without_a_model_of_your_own() {
         (verdict.expect("a verdict"), text, citations)
     };
 
-    for flags in ["", "--quotes"] {
+    let by_a_probe = "--preset searag --set answer.prompt=quotes";
+    for flags in ["", "--quotes", by_a_probe] {
         let (verdict, text, citations) = verdict_on(QUESTION, flags);
-        assert_eq!(verdict, VerdictKind::Supported, "{text}");
+        assert_eq!(verdict, VerdictKind::Quoted, "{text}");
         assert!(
             text.starts_with("“Tam Reeve was born in Lorbymouth.” [1]"),
             "{text}"
