@@ -2,6 +2,7 @@
 
 mod check;
 mod machine;
+mod self_test;
 mod models;
 mod indexes;
 

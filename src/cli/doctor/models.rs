@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use super::check::{Check, CheckState};
+use super::self_test;
 use crate::config::{Config, Paths};
 use crate::engine::{LINKER_ADVICE, SENTENCE_MODEL};
 use crate::event::{Flow, ModelCard, ModelRole, Problem, StopFlag};
@@ -17,7 +18,7 @@ use crate::probe::{Probe, ProbeError};
 use crate::story::words;
 
 /// A model that was loaded, and the milliseconds that it took.
-type Loaded = Result<(ModelCard, u128), LlmError>;
+type Loaded<T = ModelCard> = Result<(T, u128), LlmError>;
 
 /// Checks that the bundled files are intact: a damaged weight may load and only answer worse.
 pub(super) fn bundled_models(folder: &Path) -> Check {
@@ -78,7 +79,10 @@ pub(super) fn memory(runtime: &Runtime, config: &Config, paths: &Paths) -> Optio
 pub(super) fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<Check> {
     let stop = StopFlag::default();
     let generator = generator(runtime, config, paths, &stop);
-    let embedder = embedder(runtime, config, paths, &stop);
+    let mut embedder = embedder(runtime, config, paths, &stop);
+    let vectors = embedder.as_mut().ok();
+    let vectors = vectors.map(|(embedder, _)| self_test::vectors(&mut **embedder));
+    let embedder = embedder.map(|(embedder, ms)| (embedder.card().clone(), ms));
     let card = |loaded: &Loaded| loaded.as_ref().ok().map(|(card, _)| card.clone());
     let generates = card(&generator);
     let embeds = card(&embedder);
@@ -87,6 +91,7 @@ pub(super) fn models(runtime: &Runtime, config: &Config, paths: &Paths) -> Vec<C
         model(ModelRole::Generator, generator),
         model(ModelRole::Embedder, embedder),
     ];
+    checks.extend(vectors);
     if !config.reranker.url.is_empty() {
         let connect = || ServerReranker::connect(&config.reranker, &config.server, &stop);
         let connected = time(|| Ok(connect()?.card().clone()));
@@ -114,15 +119,20 @@ fn generator(runtime: &Runtime, config: &Config, paths: &Paths, stop: &StopFlag)
     time(|| Ok(load()?.card().clone()))
 }
 
-fn embedder(runtime: &Runtime, config: &Config, paths: &Paths, stop: &StopFlag) -> Loaded {
+fn embedder(
+    runtime: &Runtime,
+    config: &Config,
+    paths: &Paths,
+    stop: &StopFlag,
+) -> Loaded<Box<dyn Embedder>> {
     if !config.embedder.url.is_empty() {
         let connect = || ServerEmbedder::connect(&config.embedder, &config.server, stop);
-        return time(|| Ok(connect()?.card().clone()));
+        return time(|| Ok(Box::new(connect()?) as Box<dyn Embedder>));
     }
     let file = resolve(&config.embedder.model, paths)?;
     let silent = &mut |_fraction: f32| Flow::Continue;
     let mut load = || load_embedder(runtime, &file, &config.embedder, stop, silent);
-    time(|| Ok(load()?.card().clone()))
+    time(|| Ok(Box::new(load()?) as Box<dyn Embedder>))
 }
 
 /// Checks that the sentence-level linker reads the vectors of this embedder. The generator links
@@ -171,10 +181,10 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
     }
 }
 
-fn time(load: impl FnOnce() -> Result<ModelCard, LlmError>) -> Loaded {
+fn time<T>(load: impl FnOnce() -> Result<T, LlmError>) -> Loaded<T> {
     let started = Instant::now();
-    let card = load()?;
-    Ok((card, started.elapsed().as_millis()))
+    let loaded = load()?;
+    Ok((loaded, started.elapsed().as_millis()))
 }
 
 /// Describes a model that was loaded.

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use crate::llm::without_training;
 use crate::support::environment::{SMALL_GENERATOR, TestEnvironment};
 
 #[test]
@@ -52,6 +53,32 @@ fn doctor_names_a_bundled_model_that_was_changed() {
     let text = |key: &str| found[key].as_str().expect("text");
     assert!(text("found").starts_with("ragscope-demo.Q8_0.gguf differs"));
     assert!(text("advice").contains("MODELS.md"), "{found}");
+}
+
+#[test]
+fn doctor_notices_an_embedder_whose_vectors_say_nothing() {
+    let test = TestEnvironment::new();
+    let check = |flags: &[&str]| {
+        let output = test.run([&["doctor", "--json"], flags].concat());
+        let checks = output.json()["checks"].take();
+        let mut checks = checks.as_array().expect("a list").iter();
+        let vectors = checks.find(|check| check["what"] == "vectors");
+        vectors.expect("a check of the vectors").clone()
+    };
+    let good = check(&[]);
+    assert_eq!(good["state"], "good", "{good}");
+
+    let name = "all-MiniLM-L6-v2.Q8_0.gguf";
+    let shipped = Path::new(env!("CARGO_MANIFEST_DIR")).join("assets/models");
+    let bytes = fs::read(shipped.join(name)).expect("the embedder");
+    let untrained = test.write("untrained.gguf", without_training(&bytes));
+    let model = format!("embedder.model={}", untrained.display());
+    let wrong = check(&["--set", &model]);
+    assert_eq!(wrong["state"], "wrong", "{wrong}");
+    assert!(
+        wrong["advice"].to_string().contains("embedder.model"),
+        "{wrong}"
+    );
 }
 
 #[test]
