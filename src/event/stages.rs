@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::chunks::{ChunkText, Hit, Ranked};
+use super::chunks::{ChunkText, Hit, Ranked, WordScore};
 use super::documents::{CorpusCard, SkippedFile};
 use super::place::Place;
 
@@ -106,6 +106,9 @@ pub struct TracedChunk {
     pub vector: Option<Ranked>,
     /// `None` when it is in neither pool.
     pub fused: Option<Ranked>,
+    /// The words of the query that it holds, as in [`super::Hit`]; none where a database searched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<WordScore>,
 }
 
 /// The result of linking.

@@ -78,7 +78,7 @@ fn comparable(text: &str) -> String {
 /// Returns the chunks that hold a phrase, with their ranks for a query in the whole BM25 list, the
 /// whole vector list, and the fused list of the best `settings.pool` of each. Case, white
 /// space, punctuation and articles do not matter; a phrase that two neighbouring chunks share is
-/// found in both.
+/// found in both. Each has the words behind its BM25 score.
 pub(super) fn trace_passage(
     folders: &[OpenFolder],
     phrase: &str,
@@ -90,7 +90,9 @@ pub(super) fn trace_passage(
         matches.push(folder.matches(phrase)?);
     }
     let [bm25, vector] = retrieval::whole_lists(folders, query, settings)?;
-    Ok(trace(matches, [&bm25, &vector], settings))
+    let mut traced = trace(matches, [&bm25, &vector], settings);
+    retrieval::score_words(folders, query, settings, &mut traced)?;
+    Ok(traced)
 }
 
 /// Returns the found chunks with their ranks in the BM25 list, the vector list and the fused list.
@@ -122,6 +124,7 @@ pub(super) fn trace(
         fused: fused.get(&found.chunk.id).copied(),
         chunk: found.chunk,
         whole: found.is_whole,
+        words: Vec::new(),
     };
     let mut traced: Vec<TracedChunk> = found.into_iter().map(trace).collect();
     if traced.len() > MAX_CHUNKS {

@@ -17,7 +17,7 @@ use super::manifest::DocumentEntry;
 use super::mentions::{NamingText, naming_texts};
 use super::vectors::VectorStore;
 use crate::config::RetrieverSettings;
-use crate::event::{Filtered, Hit, Retrieval, WordScore, elapsed_us};
+use crate::event::{Filtered, Hit, Retrieval, TracedChunk, WordScore, elapsed_us};
 use crate::remote::ScoredId;
 
 /// A query: its text, and its vector with the fingerprint of the embedder that made it.
@@ -399,15 +399,7 @@ pub(super) fn whole_lists(
     query: Query<'_>,
     settings: &RetrieverSettings,
 ) -> Result<[Vec<ScoredId>; 2], IndexError> {
-    let parts = folders.iter().filter_map(|folder| {
-        Some(Part {
-            folder,
-            generation: folder.index.generation.as_ref()?,
-            filter: None,
-        })
-    });
-    let search = LocalSearch::new(parts.collect(), query, settings)?;
-
+    let search = whole_search(folders, query, settings)?;
     let chunks = |part: &Part<'_>| part.generation.manifest.chunks as usize;
     let all = search.parts.iter().map(chunks).sum::<usize>().max(1);
     let bm25 = search.best_by_words(all)?;
@@ -418,6 +410,41 @@ pub(super) fn whole_lists(
         vector.push(part.name_chunks(found));
     }
     Ok([bm25, merge(vector, all)])
+}
+
+/// Gives traced chunks the words that add up to their BM25 scores.
+pub(super) fn score_words(
+    folders: &[OpenFolder],
+    query: Query<'_>,
+    settings: &RetrieverSettings,
+    traced: &mut [TracedChunk],
+) -> Result<(), IndexError> {
+    let hits = traced.iter().map(|traced| Hit {
+        bm25: traced.bm25,
+        ..Hit::with_rank(traced.chunk.clone(), 0)
+    });
+    let mut hits: Vec<Hit> = hits.collect();
+    whole_search(folders, query, settings)?.score_words(&mut hits)?;
+    for (traced, hit) in traced.iter_mut().zip(hits) {
+        traced.words = hit.words;
+    }
+    Ok(())
+}
+
+/// Opens a search of all documents, whatever the filter.
+fn whole_search<'a>(
+    folders: &'a [OpenFolder],
+    query: Query<'a>,
+    settings: &'a RetrieverSettings,
+) -> Result<LocalSearch<'a>, IndexError> {
+    let parts = folders.iter().filter_map(|folder| {
+        Some(Part {
+            folder,
+            generation: folder.index.generation.as_ref()?,
+            filter: None,
+        })
+    });
+    LocalSearch::new(parts.collect(), query, settings)
 }
 
 /// Merges ranked lists, best first. Equal scores stay in the order of the lists.

@@ -38,6 +38,9 @@ struct ChunkTrace<'a> {
     #[serde(flatten)]
     ranks: &'a TracedChunk,
     marks: Vec<Mark>,
+    /// The rule that put it before others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    moved: Option<String>,
 }
 
 /// A row of the trace as it is printed or drawn.
@@ -77,9 +80,14 @@ impl<'a> PassageTrace<'a> {
         let of_query = |traced: &'a TracedLookup| {
             let own = |lookup: &&Lookup| lookup.step == traced.step;
             let lookup = run.index_lookups().filter(own).last()?;
-            let chunks = traced.chunks.iter().map(|ranks| ChunkTrace {
-                ranks,
-                marks: lookup.marks(lookup.number(&ranks.chunk)),
+            let chunks = traced.chunks.iter().map(|ranks| {
+                let number = lookup.number(&ranks.chunk);
+                let hit = lookup.hit(number);
+                ChunkTrace {
+                    ranks,
+                    marks: lookup.marks(number),
+                    moved: hit.and_then(|hit| words::naming_hit(hit, lookup)),
+                }
             });
             Some(QueryTrace {
                 step: traced.step,
@@ -131,19 +139,21 @@ fn chunk_rows(chunk: &ChunkTrace<'_>, pool: u32, lookup: &Lookup, rows: &mut Vec
         location.push_str("  (a part of it; the next chunk holds the rest)");
     }
     rows.push(TraceRow::Chunk(location));
-    if let Some(order) = find_order(&ranks.chunk.text) {
-        rows.push(TraceRow::Fact {
-            name: "order",
-            text: words::order(&order),
-            is_loss: false,
-        });
-    }
+    let fact = |name, text| TraceRow::Fact {
+        name,
+        text,
+        is_loss: false,
+    };
+    let order = find_order(&ranks.chunk.text);
+    rows.extend(order.map(|order| fact("order", words::order(&order))));
     let no_word = "contains no word of the query";
     rows.push(list_fact("BM25", ranks.bm25, pool, no_word));
+    rows.extend(words::word_scores(ranks.bm25, &ranks.words).map(|text| fact("words", text)));
     let no_vector = "the index has no comparable vectors";
     rows.push(list_fact("vector", ranks.vector, pool, no_vector));
     let no_list = "in neither list";
     rows.push(list_fact("fused", ranks.fused, u32::MAX, no_list));
+    rows.extend(chunk.moved.clone().map(|text| fact("moved", text)));
     let number = lookup.number(&ranks.chunk);
     for mark in &chunk.marks {
         rows.push(TraceRow::Fact {

@@ -172,7 +172,13 @@ pub fn mark(mark: &Mark, chunk: u64, lookup: &Lookup) -> String {
     match mark {
         Mark::Hit { rank, of } => format!("rank {rank} of {}", quantity((*of).into(), "hit")),
         Mark::NoHit { of } => format!("not among the {}", quantity((*of).into(), "hit")),
-        Mark::Copy { of } => format!("says the same as {}", name_of(*of, lookup)),
+        Mark::Copy { of } => {
+            let same = format!("says the same as {}", name_of(*of, lookup));
+            match copy_dates(*of, chunk, lookup) {
+                Some([own, other]) => format!("{same} of {other}, and is of {own}"),
+                None => same,
+            }
+        }
         Mark::Joined { texts } => format!("part of {}", quantity((*texts).into(), "joined text")),
         Mark::Graded { score, threshold } => {
             format!("score {score:.3}, threshold {threshold:.3}")
@@ -183,6 +189,13 @@ pub fn mark(mark: &Mark, chunk: u64, lookup: &Lookup) -> String {
         Mark::Fell { reason, .. } => drop_reason_in_full(reason, chunk, lookup),
         Mark::Used { label } => format!("used as [{label}]"),
     }
+}
+
+/// Returns the dates of a copy and of the hit that takes its place, where they have two.
+fn copy_dates(of: u64, chunk: u64, lookup: &Lookup) -> Option<[&str; 2]> {
+    let hit = lookup.hit(of)?;
+    let copy = hit.copies.iter().find(|copy| copy.chunk == chunk)?;
+    Some([copy.date.as_deref()?, hit.date.as_deref()?])
 }
 
 /// Returns the name of the stage that left a mark.

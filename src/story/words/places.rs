@@ -1,6 +1,6 @@
 //! Places in documents.
 
-use crate::event::{ChunkCopy, ChunkText, Citation, Hit, Place, PlaceUnit, WordScore};
+use crate::event::{ChunkCopy, ChunkText, Citation, Hit, Place, PlaceUnit, Ranked, WordScore};
 use crate::story::lookup::Lookup;
 use crate::story::text::one_line;
 
@@ -128,9 +128,9 @@ pub fn chunk_location(chunk: &ChunkText) -> String {
     )
 }
 
-/// Returns the words behind the BM25 score of a hit, with their parts of it.
+/// Returns the words behind the BM25 score of a chunk, with their parts of it.
 #[must_use]
-pub fn word_scores(hit: &Hit) -> Option<String> {
+pub fn word_scores(bm25: Option<Ranked>, words: &[WordScore]) -> Option<String> {
     let word = |scored: &WordScore| {
         let word = format!("{} {:.2}", scored.word, scored.score);
         if scored.place_alone {
@@ -139,9 +139,9 @@ pub fn word_scores(hit: &Hit) -> Option<String> {
             word
         }
     };
-    let words: Vec<String> = hit.words.iter().map(word).collect();
-    let mut sum = format!("bm25 {:.2} = {}", hit.bm25?.score, words.join(" + "));
-    if hit.words.iter().all(|word| word.stop_word) {
+    let named: Vec<String> = words.iter().map(word).collect();
+    let mut sum = format!("bm25 {:.2} = {}", bm25?.score, named.join(" + "));
+    if words.iter().all(|word| word.stop_word) {
         sum.push_str(": stop words alone, which every text has");
     }
     (!words.is_empty()).then_some(sum)
@@ -199,7 +199,6 @@ pub fn copies(hit: &Hit) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Ranked;
 
     #[test]
     fn a_rank_by_stop_words_alone_is_named() {
@@ -228,7 +227,7 @@ mod tests {
                 words,
                 ..Hit::with_rank(chunk.clone(), 1)
             };
-            word_scores(&hit).unwrap_or_default()
+            word_scores(hit.bm25, &hit.words).unwrap_or_default()
         };
         assert_eq!(words(Vec::new()), "");
         assert_eq!(

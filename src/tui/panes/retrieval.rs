@@ -507,7 +507,7 @@ impl LookupRows<'_> {
         }
         let reasons = [
             words::copies(hit),
-            words::word_scores(hit),
+            words::word_scores(hit.bm25, &hit.words),
             words::naming_hit(hit, self.lookup),
         ];
         for words in reasons.into_iter().flatten() {

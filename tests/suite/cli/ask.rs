@@ -70,6 +70,36 @@ fn a_passage_that_addresses_the_model_is_marked() {
         .prints("] addresses the model\n");
 }
 
+#[test]
+fn explain_names_the_fields_the_words_and_the_rules() {
+    let test = TestEnvironment::empty();
+    for (file, date) in [("ferry", "2024-05-01"), ("ferry-old", "2023-01-09")] {
+        let text = format!("---\ndate: {date}\n---\nThe boat leaves at nine sharp.\n");
+        test.write(format!("notes/{file}.md"), text);
+    }
+    let explain = |folder, question, passage| {
+        test.run(["explain", folder, question, "--expect", passage])
+            .succeeds()
+    };
+    explain("notes", "When does the ferry boat leave?", "nine sharp").prints_in_order(&[
+        "ferry-old.md",
+        "words ",
+        " = ferry 0.",
+        " (in the name or headings alone) + boat 0.",
+        "copy ",
+        "of 2024-05-01, and is of 2023-01-09",
+    ]);
+
+    test.write("lamps/ridge-7.md", "# Ridge 7\n\nIt weighs 250 grams.\n");
+    let other = "# Ridge 6\n\nHow much does it weigh? 200 grams, and less than the Ridge 7.\n";
+    test.write("lamps/ridge-6.md", other);
+    explain("lamps", "How much does the Ridge 7 weigh?", "250 grams").prints_in_order(&[
+        "ridge-7.md",
+        "moved ",
+        "ridge-6.md:1-3 names this document",
+    ]);
+}
+
 /// Texts beside a fact, each with what an answer holds that obeys it instead of the question.
 const ORDERS: [(&str, &str); 20] = [
     (
