@@ -10,7 +10,7 @@ use crate::corpus::Watcher;
 use crate::engine::Worker;
 use crate::event::{IndexReport, SkippedFile, harmless};
 use crate::remote::is_address;
-use crate::story::text::{join, one_line};
+use crate::story::text::one_line;
 use crate::story::words;
 
 use super::failure::{Exit, Stopped};
@@ -19,9 +19,6 @@ use super::work::Work;
 
 /// Time between two looks at ctrl-c while a folder is watched.
 const INTERRUPT_EVERY: Duration = Duration::from_millis(100);
-
-/// Files that are named of those that are skipped for one reason.
-const MAX_NAMED: usize = 5;
 
 impl Work<'_> {
     /// Updates the indexes of these folders and prints a summary.
@@ -100,7 +97,7 @@ fn summary(report: &IndexReport) -> String {
         text.push_str(&format!("{} skipped:\n", report.skipped.len()));
     }
     for (reason, files) in by_reason(&report.skipped) {
-        text.push_str(&format!("  {}: {reason}\n", named_files(&files)));
+        text.push_str(&format!("  {}: {reason}\n", words::named_files(&files)));
     }
 
     if !report.noted.is_empty() {
@@ -125,15 +122,4 @@ fn by_reason(skipped: &[SkippedFile]) -> Vec<(&str, Vec<&str>)> {
         groups[at].1.push(path);
     }
     groups
-}
-
-/// Returns the names of files, the first of many.
-fn named_files(paths: &[&str]) -> String {
-    let all = paths.len();
-    let shown = if all > MAX_NAMED + 1 { MAX_NAMED } else { all };
-    let names = join(paths[..shown].iter().map(|path| one_line(path)), ", ");
-    match all - shown {
-        0 => names,
-        more => format!("{names} and {} more", words::count(more as u64)),
-    }
 }

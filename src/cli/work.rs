@@ -156,21 +156,18 @@ impl<'a> Work<'a> {
             }
             Ok(Updated::Interrupted) => return Err(Stopped::Interrupted),
             Ok(Updated::Finished(report)) => {
-                if let Some(omitted) = words::omitted_files(&report.omitted)
-                    && !has_documents
-                {
-                    return Err(Stopped::failure(
-                        format!("no readable document in {folders}; {omitted}"),
-                        "add files that `ragscope formats` lists, or set what reads these",
-                    ));
-                }
-                let skipped = report.skipped.len();
-                if skipped > 0 {
-                    let files = words::quantity(skipped as u64, "file");
-                    let folders = report.corpus.arguments();
-                    self.observer.out.remark(&format!(
-                        "skipped {files}; `ragscope index {folders}` lists the reasons"
-                    ));
+                let (skipped, omitted) = (&report.skipped, &report.omitted);
+                let left_out =
+                    words::files_not_read(skipped, omitted, &report.corpus.arguments());
+                match left_out {
+                    Some(left_out) if !has_documents && !omitted.is_empty() => {
+                        return Err(Stopped::failure(
+                            format!("no readable document in {folders}; {left_out}"),
+                            "add files that `ragscope formats` lists, or set what reads these",
+                        ));
+                    }
+                    Some(left_out) => self.observer.out.remark(&left_out),
+                    None => {}
                 }
             }
             Ok(Updated::WordsOnly) => self.observer.out.remark(&format!(

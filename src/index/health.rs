@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use super::generation::Generation;
 use super::layout::Layout;
-use crate::event::Problem;
+use crate::event::{Problem, SkippedFile};
 use crate::files;
 
 /// An index and whether its files are intact.
@@ -20,6 +20,8 @@ pub struct Health {
     pub chunks: u64,
     /// Vectors in use, with those of documents that are gone.
     pub vectors: u64,
+    /// Files without text, as they were when they were read.
+    pub skipped: Vec<SkippedFile>,
     /// The fault and what to do; `None` for an intact index.
     pub problem: Option<Problem>,
 }
@@ -60,6 +62,12 @@ fn check(root: PathBuf) -> Option<Health> {
             health.documents = generation.manifest.documents.len() as u64;
             health.chunks = generation.manifest.chunks;
             health.vectors = u64::from(vectors.rows());
+            let skipped = generation.manifest.skipped.into_iter();
+            let skipped = skipped.map(|(path, entry)| SkippedFile {
+                path,
+                reason: entry.reason,
+            });
+            health.skipped = skipped.collect();
         }
         Ok(None) => {}
         Err(error) => health.problem = Some(error.for_folder(&health.folder).into()),

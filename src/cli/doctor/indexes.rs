@@ -51,14 +51,14 @@ pub(super) fn database(config: &Config) -> Option<Check> {
 }
 
 fn index(health: Health, settings: &CorpusSettings) -> Check {
-    let omitted = omitted_files(Path::new(&health.folder), settings);
+    let left_out = left_out(&health, settings);
     let documents = words::quantity(health.documents, "document");
     let chunks = words::quantity(health.chunks, "chunk");
     let found = format!(
         "{}: {documents}, {chunks}, generation {}{}",
         health.folder,
         health.generation,
-        omitted.map_or(String::new(), |omitted| format!("; {omitted}"))
+        left_out.map_or(String::new(), |left_out| format!("; {left_out}"))
     );
 
     match health.problem {
@@ -72,9 +72,14 @@ fn index(health: Health, settings: &CorpusSettings) -> Check {
     }
 }
 
-/// Returns the files of a folder that settings leave out; `None` without any, and where the folder
-/// cannot be read.
-fn omitted_files(folder: &Path, settings: &CorpusSettings) -> Option<String> {
+/// Returns the files of a folder that are not read; `None` without any, and where the folder cannot
+/// be read.
+fn left_out(health: &Health, settings: &CorpusSettings) -> Option<String> {
+    let folder = Path::new(&health.folder);
     let walked = corpus::walk(folder, settings, &mut |_| Flow::Continue).ok()?;
-    words::omitted_files(&corpus::count_omitted(folder, settings, &walked))
+    let omitted = corpus::count_omitted(folder, settings, &walked);
+    let mut skipped = health.skipped.clone();
+    skipped.retain(|file| walked.files.iter().any(|found| found.path == file.path));
+    skipped.extend(walked.skipped);
+    words::files_not_read(&skipped, &omitted, &health.folder)
 }

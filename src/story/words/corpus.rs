@@ -4,11 +4,14 @@ use std::io::{Error, ErrorKind};
 
 use crate::event::{
     CorpusCard, Filtered, IndexPhase, IndexProgress, IndexReport, Metadata, NeighbouringSentences,
-    OmittedBy, OmittedFiles,
+    OmittedBy, OmittedFiles, SkippedFile,
 };
-use crate::story::text::one_line;
+use crate::story::text::{join, one_line};
 
 use super::numbers::{count, quantity};
+
+/// Files that are named of those that are skipped for one reason.
+const MAX_NAMED: usize = 5;
 
 /// Returns why a path cannot be opened.
 pub fn why_not_found(error: &Error, what: &str) -> String {
@@ -105,8 +108,38 @@ pub fn index_change(report: &IndexReport) -> Option<String> {
 /// Returns the files that settings leave out, with the settings that read them; `None` without
 /// any.
 pub fn omitted_files(omitted: &[OmittedFiles]) -> Option<String> {
-    let parts: Vec<String> = omitted.iter().map(files_left_out).collect();
+    files_not_read(&[], omitted, "")
+}
+
+/// Returns the files that are not read, be it for their content or by settings; `None` without any.
+/// `arguments` are the folders as `ragscope index` takes them, which lists the reasons.
+pub fn files_not_read(
+    skipped: &[SkippedFile],
+    omitted: &[OmittedFiles],
+    arguments: &str,
+) -> Option<String> {
+    let mut parts = Vec::new();
+    if !skipped.is_empty() {
+        let files = quantity(skipped.len() as u64, "file");
+        let paths: Vec<&str> = skipped.iter().map(|file| file.path.as_str()).collect();
+        let names = named_files(&paths);
+        parts.push(format!(
+            "{files} (`ragscope index {arguments}` lists the reasons): {names}"
+        ));
+    }
+    parts.extend(omitted.iter().map(files_left_out));
     (!parts.is_empty()).then(|| format!("left out: {}", parts.join("; ")))
+}
+
+/// Returns the names of files, the first of many.
+pub fn named_files(paths: &[&str]) -> String {
+    let all = paths.len();
+    let shown = if all > MAX_NAMED + 1 { MAX_NAMED } else { all };
+    let names = join(paths[..shown].iter().map(|path| one_line(path)), ", ");
+    match all - shown {
+        0 => names,
+        more => format!("{names} and {} more", count(more as u64)),
+    }
 }
 
 fn files_left_out(omitted: &OmittedFiles) -> String {

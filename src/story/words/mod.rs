@@ -10,8 +10,8 @@ mod verdict;
 
 pub use chunks::{LOST, ablation, drop_reason, drop_reason_in_full, mark, mark_stage, order};
 pub use corpus::{
-    corpus_size, filter, index_change, index_done, index_phase, index_ready, metadata,
-    omitted_files, sentence_joins, why_not_found,
+    corpus_size, files_not_read, filter, index_change, index_done, index_phase, index_ready,
+    metadata, named_files, omitted_files, sentence_joins, why_not_found,
 };
 pub use models::{
     PRACTICE, device, fit, is_for_practice, memory, practice, prefixes, pull_progress,

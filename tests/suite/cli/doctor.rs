@@ -87,6 +87,12 @@ fn doctor_checks_an_index_without_vectors_and_names_what_its_folder_leaves_out()
     test.write("notes/lamp.md", "The lamp burns.");
     test.write("notes/.gitignore", "draft.md");
     test.write("notes/draft.md", "The lamp is out.");
+    test.write("notes/empty.md", "");
+    test.write("notes/large.md", "The lamp. ".repeat(500));
+    test.write(
+        test.paths().config_file(),
+        "[corpus]\nmax_file_bytes = 4096\n",
+    );
     let words_alone = ["--set", "retriever.kind=bm25"];
     let run = |command: &[&str]| test.run([command, &words_alone].concat());
     run(&["index", "notes"]).succeeds();
@@ -95,10 +101,20 @@ fn doctor_checks_an_index_without_vectors_and_names_what_its_folder_leaves_out()
     let index = checks.find(|check| check["what"] == "index");
     let found = index.expect("a check of the index")["found"].to_string();
     assert!(found.contains("1 document, 1 chunk"), "{found}");
-    assert!(
-        found.contains("1 file by .gitignore or .ignore") && found.contains("draft.md"),
-        "{found}"
-    );
+    for left_out in [
+        "1 file by .gitignore or .ignore",
+        "draft.md",
+        "2 files (`ragscope index ",
+        ": empty.md, large.md",
+    ] {
+        assert!(found.contains(left_out), "{left_out}: {found}");
+        for command in [
+            vec!["search", "notes", "lamp"],
+            vec!["ask", "notes", "lamp", "--quotes"],
+        ] {
+            run(&command).succeeds().reports(left_out);
+        }
+    }
 
     test.write("drafts/.gitignore", "*.md");
     test.write("drafts/one.md", "The lamp is out.");
