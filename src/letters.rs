@@ -27,6 +27,16 @@ pub fn normal(text: &str) -> Cow<'_, str> {
     Cow::Owned(letters.collect())
 }
 
+/// Returns a text in its normal form and in lower case, with one letter for the i of Turkish with
+/// and without its dot: as names are compared whose case does not matter.
+pub fn fold_case(text: &str) -> String {
+    let lower = normal(text).to_lowercase();
+    lower
+        .replace("i\u{307}", "i")
+        .replace('ı', "i")
+        .replace('ς', "σ")
+}
+
 /// Returns whether two texts are the same in their normal form.
 pub fn are_same(one: &str, other: &str) -> bool {
     one == other || (!one.is_ascii() && normal(one) == normal(other))
@@ -257,6 +267,15 @@ mod tests {
         }
         assert_eq!(normal("ＡＢＣ\u{ad}１"), "ABC1");
         assert!(!are_same("Brücke", "Brucke") && !are_same("a", "A"));
+    }
+
+    #[test]
+    fn names_are_compared_without_their_case() {
+        for name in ["İzmir", "I\u{307}ZMIR", "i\u{307}zmir", "ızmır", "IZMIR"] {
+            assert_eq!(fold_case(name), "izmir", "{name}");
+        }
+        assert_eq!(fold_case("ΟΔΟΣ"), fold_case("οδος"));
+        assert_ne!(fold_case("Brücke"), fold_case("Brucke"));
     }
 
     #[test]

@@ -154,7 +154,7 @@ impl Matcher<'_> {
         (globs.is_empty()
             || self
                 .globs
-                .matched(&*letters::normal(document.path), false)
+                .matched(letters::fold_case(document.path), false)
                 .is_whitelist())
             && (types.is_empty() || types.iter().any(is_of_type))
             && after
@@ -164,20 +164,24 @@ impl Matcher<'_> {
     }
 }
 
-/// Returns a glob of whole paths in normal form; `reports` and `reports/` stand for everything
+/// Returns a glob of whole paths without their case; `reports` and `reports/` stand for everything
 /// below that folder as well.
 fn anchor(text: &str) -> String {
-    let text = letters::normal(text);
+    let text = letters::fold_case(text);
     // a backslash separates folders on Windows, and escapes nothing
     let text = if cfg!(windows) {
         text.replace('\\', "/")
     } else {
-        text.into_owned()
+        text
     };
     // as in .gitignore, a slash in front anchors a glob to the beginning of a path
     match text.strip_suffix('/') {
         Some(folder) => format!("/{folder}/**"),
-        None if text.contains(['*', '?', '[', '{']) => format!("/{text}"),
+        None if text.contains(['*', '?', '[', '{']) => match text.strip_suffix(' ') {
+            // a line of .gitignore loses the blanks at its end
+            Some(rest) => format!("/{rest}[ ]"),
+            None => format!("/{text}"),
+        },
         None => format!("/{{{text},{text}/**}}"),
     }
 }
@@ -305,6 +309,29 @@ mod tests {
         for (text, expected) in cases {
             let filter = filter(text);
             assert_eq!(filter.matcher().lets_through(report), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn globs_match_whatever_the_case_is_and_keep_their_blanks() {
+        for (glob, path, expected) in [
+            ("izmir.md", "İzmir.md", true),
+            ("İZMİR.md", "izmir.md", true),
+            ("i\u{307}zmir*", "İzmir.md", true),
+            ("IŞIK.md", "ışık.md", true),
+            ("Reports", "reports/a.md", true),
+            ("\"draft* \"", "draft 2 ", true),
+            ("\"draft* \"", "draft 2", false),
+            ("\"Old \"", "Old /a.md", true),
+            ("\"Old \"", "Old/a.md", false),
+        ] {
+            let filter = filter(glob);
+            let document = FilteredDocument {
+                path,
+                format: "",
+                date: "",
+            };
+            assert_eq!(filter.matcher().lets_through(document), expected, "{glob}");
         }
     }
 
