@@ -577,6 +577,7 @@ mod tests {
             ("utf8Decoder", "utf8decoder utf8 decoder"),
             ("getX_of", "getxof get of"),
             ("GPU H2O MP3 Ann", "gpu h2o mp3 ann"),
+            ("No5 no12 Nos5 №7", "no5 5 no12 12 nos5 7"),
             ("x_1", "x1 x 1"),
             ("iOS ÉtatMajor", "ios os etatmajor etat major"),
             ("self.read_to", "selfreadto self readto read to"),
@@ -627,7 +628,7 @@ mod tests {
             ("C++17 C#8 Ｃ＋＋ C♯", "c++ 17 c# 8 c++ c♯"),
             (
                 ".NET ASP.NET .gitignore",
-                ".net net aspnet asp net .gitignore gitignore",
+                ".net net aspnet asp net .net .gitignore gitignore",
             ),
             (
                 "-f --force -Wall `--dry-run`",

@@ -263,7 +263,7 @@ impl Expression<'_> {
 
     /// Returns its parts, which are identifiers. One letter with a sign has none (`C` is not
     /// `C++`), nor has an abbreviation or a number in groups; single digits of a version are none.
-    /// A version behind a hyphen is a part, too: `fw-2.1.0`.
+    /// A version behind a hyphen is a part, too: `fw-2.1.0`; so is the number of `No5`.
     pub fn parts(&self) -> Vec<String> {
         let text = self.normal();
         let core = trim_signs(&text);
@@ -286,12 +286,13 @@ impl Expression<'_> {
         let parts = parts
             .into_iter()
             .filter(|part| !is_version || part.len() > 1);
-        let words = parts.flat_map(|part| [Some(part), word_behind_elided(part)]);
+        let words = parts.flat_map(|part| [Some(part), word_behind_elided(part), numero(part)]);
         let between = core.split(|c| is_joint(c) && c != '.' || c == '_');
         let versions = between.filter_map(leading_version);
         words
             .flatten()
             .chain(versions.filter(|_| !is_version))
+            .chain(framework(core))
             .map(|word| self.without_apostrophes(word))
             .collect()
     }
@@ -335,6 +336,21 @@ fn word_behind_elided(part: &str) -> Option<&str> {
     let has_capital = word.starts_with(char::is_uppercase);
     let is_word = letters.next()?.is_uppercase() == has_capital;
     (begins && is_word && ELIDED.contains(&elided.to_lowercase().as_str())).then_some(word)
+}
+
+/// Returns the number in `No5`, which is also written `No 5` and `№5`.
+fn numero(part: &str) -> Option<&str> {
+    let (sign, number) = part.split_at_checked(2)?;
+    let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && sign.eq_ignore_ascii_case("no")).then_some(number)
+}
+
+/// Returns the `.NET` of `ASP.NET`: capitals with the dot in front.
+fn framework(core: &str) -> Option<&str> {
+    let dot = core.rfind('.').filter(|dot| *dot > 0)?;
+    let capitals = &core[dot + 1..];
+    let is_name = capitals.len() > 2 && capitals.bytes().all(|byte| byte.is_ascii_uppercase());
+    is_name.then_some(&core[dot..])
 }
 
 fn core_start(text: &str) -> usize {
