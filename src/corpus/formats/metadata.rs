@@ -91,7 +91,11 @@ impl Metadata {
                 }
                 _ => {}
             }
-            self.set(name, value.trim_matches([' ', ';']));
+            let value = value.trim_matches([' ', ';']);
+            // nothing, as YAML, Python and people write it
+            if !["~", "null", "none"].contains(&&*value.to_ascii_lowercase()) {
+                self.set(name, value);
+            }
         }
 
         self.date = self.date.take().or(changed).or(created);
@@ -163,6 +167,8 @@ mod tests {
             ),
             ("authors:\n  - Ann\n  - Bob\ntitle: x", "x|Ann; Bob|"),
             ("title:\ntags: [a]\n", "||"),
+            ("title: None\nauthor: ~\n", "||"),
+            ("title: null\ntitle: A\n", "A||"),
             ("date: \"[[2024-01-31]]\"", "||2024-01-31"),
             ("created: 2023-12-01\ndate: 31.01.2024", "||2024-01-31"),
             ("created: 2023-12-01T10:00", "||2023-12-01"),
