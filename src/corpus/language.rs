@@ -41,6 +41,13 @@ const LANGUAGE_OF_SCRIPT: &[(Script, &str, &str)] = &[
 /// Returns the ISO 639-1 code of the language that most of `text` is in. Where it is too short or
 /// too mixed to detect it, that of its script, and English for Latin letters.
 pub fn language(text: &str) -> &'static str {
+    let by_script = || samples(text).into_iter().find_map(language_by_script);
+    detect_language(text).or_else(by_script).unwrap_or(DEFAULT)
+}
+
+/// Returns the ISO 639-1 code of the language that most of `text` is in; `None` where it is too
+/// short or too mixed to detect it.
+pub fn detect_language(text: &str) -> Option<&'static str> {
     let detector = Detector::with_allowlist(LANGUAGES.iter().map(|(lang, _)| *lang).collect());
     let samples = samples(text);
     let detected = samples.iter().filter_map(|text| detect(&detector, text));
@@ -49,10 +56,7 @@ pub fn language(text: &str) -> &'static str {
     // the last of several with as many votes is the first in the text
     let most = found.iter().rev().max_by_key(votes);
     let code = LANGUAGES.iter().find(|(lang, _)| Some(lang) == most);
-    let by_script = || samples.iter().find_map(|text| language_by_script(text));
     code.map(|(_, code)| *code)
-        .or_else(by_script)
-        .unwrap_or(DEFAULT)
 }
 
 fn language_by_script(text: &str) -> Option<&'static str> {

@@ -33,7 +33,7 @@ pub use chunk::{FixedSplit, SemanticSplit, Sentences, SplitMethod, chunks_at, fi
 pub use document::{Document, ReadHeading, ReadLine, SourceLines, read, source_lines};
 pub use error::CorpusError;
 pub use formats::{FORMATS, Format, UNREAD, Unread};
-pub use language::language;
+pub use language::{detect_language, language};
 pub use name_date::{date_in_text, is_month, named_dates};
 pub use negation::count_negations;
 pub use omitted::count_omitted;

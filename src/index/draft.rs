@@ -83,6 +83,7 @@ impl Draft {
 
         let all = chunks.len();
         entry.chunks = 0;
+        entry.other_languages.clear();
         for (chunk, row) in chunks.into_iter().zip(rows) {
             let Some(row) = *row else {
                 continue;
@@ -90,7 +91,11 @@ impl Draft {
             let id = self.manifest.next_chunk + u64::from(entry.chunks);
             entry.chunks += 1;
             let chunk = ChunkText { id, ..chunk };
-            self.lexical.add(&chunk, row, &entry.language)?;
+            let language = self.lexical.add(&chunk, row, &entry.language)?;
+            if language != entry.language {
+                let language = language.to_owned();
+                entry.other_languages.insert(language);
+            }
         }
 
         let left_out = all - entry.chunks as usize;

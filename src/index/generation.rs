@@ -27,7 +27,7 @@ const MAX_NARROW_ROWS: usize = 65_536;
 pub(super) struct Generation {
     pub manifest: Manifest,
     pub lexical: Lexical,
-    /// The languages of the documents.
+    /// The languages of the documents and of their chunks.
     pub languages: BTreeSet<String>,
     /// Every chunk, by id.
     pub chunks: Vec<StoredChunk>,
@@ -79,7 +79,9 @@ impl Generation {
         let used_rows = is_used.iter().filter(|is_used| **is_used).count() as u32;
 
         let documents = manifest.documents.values();
-        let languages = documents.map(|entry| entry.language.clone()).collect();
+        let languages =
+            documents.flat_map(|entry| entry.other_languages.iter().chain([&entry.language]));
+        let languages = languages.cloned().collect();
         Ok(Self {
             manifest,
             lexical,

@@ -1,7 +1,7 @@
 //! The manifest of a generation: its files and its documents. Its own checksum is in the `current`
 //! pointer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -97,6 +97,9 @@ pub(super) struct DocumentEntry {
     /// Hash of the file's bytes, hex.
     pub blake3: String,
     pub language: String,
+    /// The languages of the chunks that are in another.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub other_languages: BTreeSet<String>,
     pub chunks: u32,
     /// Number of sentences that its chunks were joined from; 0 for chunks of a fixed size.
     #[serde(default, skip_serializing_if = "is_zero")]

@@ -12,7 +12,7 @@ use super::folder::{Index, OpenFolder};
 use super::fusion::{Fused, fuse};
 use super::generation::Generation;
 use super::lexical::analyser::{self, QueryWord, STOP_MARK};
-use super::lexical::{Statistics, place_words};
+use super::lexical::{Statistics, chunk_place_words};
 use super::manifest::DocumentEntry;
 use super::mentions::{NamingText, naming_texts};
 use super::vectors::VectorStore;
@@ -234,7 +234,7 @@ impl<'a> LocalSearch<'a> {
             let document = names.own_document(&hit.chunk.document).unwrap_or_default();
             let entry = generation.manifest.documents.get(document);
             let language = entry.map_or("", |entry| entry.language.as_str());
-            let place = place_words(document, &hit.chunk.headings, language);
+            let place = chunk_place_words(&hit.chunk, document, language);
             for score in scores {
                 let in_place = place.iter().filter(|word| word.text == score.form).count();
                 let form = score.form.trim_start_matches(STOP_MARK);

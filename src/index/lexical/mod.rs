@@ -5,6 +5,7 @@ mod read_only;
 mod expressions;
 pub(in crate::index) mod stop_words;
 pub(in crate::index) mod analyser;
+mod passage_language;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -35,6 +36,7 @@ use crate::corpus::{Format, split_words};
 use crate::event::ChunkText;
 use analyser::QueryWord;
 pub(in crate::index) use expressions::SIGNS;
+use passage_language::passage_words;
 use read_only::ReadOnly;
 
 /// Memory for words before they are written.
@@ -427,11 +429,16 @@ impl LexicalWriter {
             .delete_term(Term::from_field_text(self.fields.document, document));
     }
 
-    /// Adds a chunk.
-    pub fn add(&mut self, chunk: &ChunkText, row: u32, language: &str) -> Result<(), FileError> {
+    /// Adds a chunk of a document in a language. Returns its own language.
+    pub fn add<'l>(
+        &mut self,
+        chunk: &ChunkText,
+        row: u32,
+        of_document: &'l str,
+    ) -> Result<&'l str, FileError> {
         let stored =
             serde_json::to_string(chunk).map_err(|error| FileError::write(&self.folder, error))?;
-        let tokens = words(chunk, language);
+        let (tokens, language) = words(chunk, of_document);
 
         let mut document = TantivyDocument::default();
         document.add_u64(self.fields.id, chunk.id);
@@ -449,7 +456,7 @@ impl LexicalWriter {
         document.add_text(self.fields.chunk, stored);
         self.writer
             .add_document(document)
-            .map(|_| ())
+            .map(|_| language)
             .map_err(|error| writing(&self.folder, &error))
     }
 
@@ -491,9 +498,12 @@ fn count_words(searcher: &Searcher) -> tantivy::Result<u64> {
 /// Returns the words by which a chunk is found: those of its text, then those of its file's path
 /// and of its headings, since a section seldom repeats the name that stands above it. A word that
 /// is in both counts twice: the chunk that says it stays ahead of its neighbours below the same
-/// heading.
-pub(in crate::index) fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
-    let mut words = analyser::chunk_words(&chunk.text, language);
+/// heading. All are in the language of the text, which is returned, too.
+pub(in crate::index) fn words<'l>(
+    chunk: &ChunkText,
+    of_document: &'l str,
+) -> (Vec<Token>, &'l str) {
+    let (mut words, language) = passage_words(&chunk.text, of_document);
     let after = words.last().map_or(0, |word| word.position + 1);
 
     let place = place_words(&chunk.document, &chunk.headings, language);
@@ -501,16 +511,21 @@ pub(in crate::index) fn words(chunk: &ChunkText, language: &str) -> Vec<Token> {
         position: word.position + after,
         ..word
     }));
-    words
+    (words, language)
 }
 
-/// Returns the words of the place of a chunk: of the path of its file without the extension, and of
-/// its headings.
-pub(in crate::index) fn place_words(
+/// Returns the words of the place of a chunk, as it is found by them.
+pub(in crate::index) fn chunk_place_words(
+    chunk: &ChunkText,
     document: &str,
-    headings: &[String],
-    language: &str,
+    of_document: &str,
 ) -> Vec<Token> {
+    let (_, language) = passage_words(&chunk.text, of_document);
+    place_words(document, &chunk.headings, language)
+}
+
+/// Returns the words of a place: of the path of a file without the extension, and of headings.
+fn place_words(document: &str, headings: &[String], language: &str) -> Vec<Token> {
     let mut path = PathBuf::from(document);
     if !Format::for_path(document).is_source_code() {
         path.set_extension("");

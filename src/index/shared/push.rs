@@ -282,7 +282,7 @@ fn key(entry: &DocumentEntry, recipe: Option<&Recipe>) -> String {
 
 /// Returns the words of a chunk, as the local index has them.
 fn words(chunk: &ChunkText, language: &str) -> ChunkWords {
-    let tokens = lexical::words(chunk, language);
+    let (tokens, _) = lexical::words(chunk, language);
     let mut words = ChunkWords {
         length: saturating_u32(tokens.len()),
         ..ChunkWords::default()

@@ -1,6 +1,7 @@
 //! Reads, splits and counts documents ahead of the embedder, on other threads and in bounded
 //! batches.
 
+use std::collections::BTreeSet;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -170,6 +171,7 @@ fn split(file: &FoundFile, document: Document, blake3: String, how: &How) -> Fil
         times: file.times,
         blake3,
         language: document.language.to_owned(),
+        other_languages: BTreeSet::new(),
         chunks: 0,
         sentences: 0,
         title: document.title().map(str::to_owned),

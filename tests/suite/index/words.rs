@@ -168,6 +168,26 @@ fn a_stop_word_of_the_question_is_not_a_rare_word_elsewhere() {
 }
 
 #[test]
+fn a_section_is_analysed_in_its_own_language() {
+    let english = "The workshop is open on all days of the week, and the keys hang beside the door of the office. "
+        .repeat(60);
+    let text = format!(
+        "# Workshop\n\n{english}\n\n## Hinweise\n\nDie Werkbänke sind nach der Benutzung mit einem Tuch zu reinigen, und die Maschinen werden von dem Hausmeister abgeschaltet.\n"
+    );
+    let (_corpus, index) = indexed(&[
+        ("manual.md", &text),
+        (
+            "bench.md",
+            "The bench of the workshop stands at the window.",
+        ),
+    ]);
+    check_first(&index, &[("Benutzungen", "manual.md")]);
+    // a stop word of the section alone finds nothing but as one
+    let found = find(&index, "Wird die Bank von dem Nachbarn abgeholt?", "");
+    assert!(found.is_empty(), "{found:?}");
+}
+
+#[test]
 fn stop_words_are_searched_where_they_are_all_there_is() {
     let (_corpus, index) = indexed(&[
         (
