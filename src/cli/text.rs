@@ -342,7 +342,9 @@ fn labels(step: &Step) -> String {
 fn sources(run: &Run) -> String {
     let line = |cited: &Citation| {
         let location = words::citation_location(cited);
-        format!("  [{}] {location}\n", cited.label)
+        let copies = run.hit(cited.chunk).and_then(words::copies);
+        let copies = copies.map_or(String::new(), |copies| format!("      {copies}\n"));
+        format!("  [{}] {location}\n{copies}", cited.label)
     };
     let mut lines: Vec<String> = run.citations.iter().map(line).collect();
     lines.dedup();

@@ -90,6 +90,14 @@ fn explain_names_the_fields_the_words_and_the_rules() {
         "of 2024-05-01, and is of 2023-01-09",
     ]);
 
+    let quoted = test.run([
+        "ask",
+        "notes",
+        "When does the ferry boat leave?",
+        "--quotes",
+    ]);
+    quoted.prints("\n      also in ferry-old.md:1-4 (in almost the same words, 2023-01-09)\n");
+
     test.write("lamps/ridge-7.md", "# Ridge 7\n\nIt weighs 250 grams.\n");
     let other = "# Ridge 6\n\nHow much does it weigh? 200 grams, and less than the Ridge 7.\n";
     test.write("lamps/ridge-6.md", other);
