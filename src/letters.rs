@@ -68,6 +68,33 @@ pub fn normalise(text: &str) -> String {
     kept.split_whitespace().collect::<Vec<&str>>().join(" ")
 }
 
+/// Returns the text as [`normalise`] does, in its normal form and with each word by itself, to
+/// search a phrase in it: `time.sleep(2)` has the words `time`, `sleep` and `2`. Punctuation inside a
+/// number, apostrophes, hyphens and the points of an abbreviation part nothing.
+pub fn separate_words(text: &str) -> String {
+    let text = normal(text);
+    let mut separated = String::with_capacity(text.len());
+    let mut before = None;
+    let mut rest = text.chars();
+    while let Some(c) = rest.next() {
+        let mut after = rest.clone();
+        let next = after.next();
+        let is_in_number = [before, next]
+            .iter()
+            .all(|beside| beside.is_some_and(|beside| beside.is_numeric()));
+        let parts = match c {
+            '\'' | '-' => false,
+            '.' => [next, after.next()]
+                .iter()
+                .all(|letter| letter.is_some_and(char::is_alphabetic)),
+            c => c.is_ascii_punctuation() && !is_in_number,
+        };
+        separated.push(if parts { ' ' } else { c });
+        before = Some(c);
+    }
+    normalise(&separated)
+}
+
 /// Returns whether a text holds the words of a phrase, both [`normalise`]: "14" is not in "1914".
 /// The last word may be in its plural.
 pub fn holds(text: &str, phrase: &str) -> bool {
@@ -310,6 +337,27 @@ mod tests {
             ("anything", "", false),
         ] {
             let is_held = holds(&normalise(text), &normalise(phrase));
+            assert_eq!(is_held, expected, "{phrase} in {text}");
+        }
+    }
+
+    #[test]
+    fn a_phrase_is_held_beside_the_signs_of_code() {
+        let code = "frame = port.request(address, 0x5b); time.sleep(2 ** attempt)";
+        for (text, phrase, expected) in [
+            (code, "time.sleep", true),
+            (code, "port.request", true),
+            (code, "sleep(2", true),
+            (code, "request", true),
+            (code, "quest", false),
+            ("tries=4", "tries", true),
+            ("read_meter(port)", "read_meter", true),
+            ("It costs 2,340 EUR.", "340 EUR", false),
+            ("It costs 2,340 EUR.", "2340 EUR", true),
+            ("the U.S. and an e-mail", "US", true),
+            ("the U.S. and an e-mail", "email", true),
+        ] {
+            let is_held = holds(&separate_words(text), &separate_words(phrase));
             assert_eq!(is_held, expected, "{phrase} in {text}");
         }
     }

@@ -2,7 +2,6 @@
 
 use std::collections::HashSet;
 
-use super::metrics::normalise;
 use crate::config::{Config, FilterKind, Location, LocationPart, RerankerKind};
 use crate::corpus::language;
 use crate::engine::without_marks;
@@ -249,9 +248,9 @@ pub(super) fn says_one(run: &Run, texts: &[String]) -> bool {
     if is_refused(run) {
         return false;
     }
-    let said = [&run.text, &run.answer].map(|text| normalise(&without_marks(text)));
+    let said = [&run.text, &run.answer].map(|text| letters::separate_words(&without_marks(text)));
     texts.iter().any(|text| {
-        let wanted = normalise(text);
+        let wanted = letters::separate_words(text);
         said.iter().any(|said| letters::holds(said, &wanted))
             || agrees(text, &run.question, &without_marks(&run.text))
     })
@@ -438,6 +437,14 @@ fn add_searches(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_answer_says_the_name_of_a_call() {
+        let mut run = Run::default();
+        run.text.push_str("It calls `time.sleep(3)` [1].");
+        assert!(says_one(&run, &["time.sleep".to_owned()]));
+        assert!(!says_one(&run, &["time.sl".to_owned()]));
+    }
 
     #[test]
     fn an_answer_says_a_passage_by_its_words_and_numbers() {

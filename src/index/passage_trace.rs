@@ -33,7 +33,7 @@ pub(super) struct Matches {
 impl Matches {
     pub fn new(phrase: &str) -> Self {
         Self {
-            phrase: comparable(phrase),
+            phrase: letters::separate_words(phrase),
             found: Vec::new(),
             previous: None,
         }
@@ -45,7 +45,7 @@ impl Matches {
             return false;
         }
 
-        let text = comparable(&chunk.text);
+        let text = letters::separate_words(&chunk.text);
         let previous = self.previous.take();
         let neighbour = previous.filter(|(previous, _)| previous.document == chunk.document);
         if letters::holds(&text, &self.phrase) {
@@ -69,10 +69,6 @@ impl Matches {
         self.previous = Some((chunk, text));
         true
     }
-}
-
-fn comparable(text: &str) -> String {
-    letters::normalise(&letters::normal(text))
 }
 
 /// Returns the chunks that hold a phrase, with their ranks for a query in the whole BM25 list, the
@@ -149,5 +145,23 @@ impl OpenFolder {
             }
         }
         Ok(matches)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_of_code_is_found_by_its_name() {
+        let chunk = ChunkText {
+            text: "frame = port.request(address)\ntime.sleep(3)".to_owned(),
+            ..ChunkText::default()
+        };
+        for (phrase, expected) in [("time.sleep", 1), ("port.request", 1), ("time.sl", 0)] {
+            let mut matches = Matches::new(phrase);
+            assert!(matches.see(chunk.clone()));
+            assert_eq!(matches.found.len(), expected, "{phrase}");
+        }
     }
 }

@@ -35,7 +35,7 @@ impl Worker {
         };
         let documents = self.documents()?;
         let indexed: HashSet<&str> = documents.iter().map(String::as_str).collect();
-        let words = letters::normalise(&letters::normal(phrase));
+        let words = letters::separate_words(phrase);
         let options = ReadOptions::from(&settings);
         let stop = self.models.stop_flag();
 
@@ -67,7 +67,7 @@ impl Worker {
 }
 
 fn holds(document: &Document, words: &str) -> bool {
-    letters::holds(&letters::normalise(&letters::normal(&document.text)), words)
+    letters::holds(&letters::separate_words(&document.text), words)
 }
 
 /// Returns why a file that can be read is not in the index.
