@@ -216,6 +216,10 @@ fn answer<'q>(
         (_, _) => search_and_answer(run, gate, searched_as, confirmed, searched)?,
     };
     run.keep(answer.clone());
+    // there is nothing to judge
+    if run.is_stopped() && answer.text.is_empty() {
+        return Ok(answer);
+    }
 
     if context::needs_corpus(config) {
         let mut statements = Statements::new(run.question, &answer);
@@ -381,7 +385,7 @@ fn search_and_answer<'q>(
                 && can_judge(run) =>
         {
             let answer = write_list(run, gate, &mut passages)?;
-            if !answer.text.is_empty() {
+            if !answer.text.is_empty() || run.is_stopped() {
                 answer
             } else if let Some(sections) = choose_sections(run, asked, scope, &mut passages, false)?
             {
@@ -396,11 +400,11 @@ fn search_and_answer<'q>(
         }
         Some(_) => {
             let answer = write(run, gate, &passages, confirmed)?;
-            if answer.text.is_empty() {
+            if answer.text.is_empty() && !run.is_stopped() {
                 let text = "the model wrote nothing: its sources are quoted".to_owned();
                 run.emit(RunEvent::warning(Problem::without_advice(text)));
             }
-            if Statements::new(asked, &answer).is_silent() {
+            if !run.is_stopped() && Statements::new(asked, &answer).is_silent() {
                 add_quotes(run, std::mem::take(&mut ranked), answer)
             } else {
                 answer

@@ -131,6 +131,32 @@ fn a_model_that_writes_nothing_is_replaced_by_quotations() {
     assert!(quoted && is_said, "{events:?}");
 }
 
+#[test]
+fn a_stop_before_the_first_word_quotes_nothing_and_is_not_judged() {
+    let settings = config(&[("answer.prompt", "sources"), ("retriever.k", "3")]);
+    let question = "Where was Tam Reeve born?";
+    let script = || {
+        ScriptedGenerator::new()
+            .when(question, " Tam Reeve was born in Aldmouth. [2]")
+            .judging("state the answer", "yes", 0.99)
+    };
+    let (_, all) = run(&settings, &mut script(), question, usize::MAX);
+    let is_word = |event: &RunEvent| matches!(event, RunEvent::TokenGenerated { .. });
+    let first = all.iter().position(is_word).expect("a token");
+    for stop_at in 0..first {
+        let (_, events) = run(&settings, &mut script(), question, stop_at);
+        let is_shown = events.iter().any(|event| {
+            matches!(
+                event,
+                RunEvent::StepGiven { .. }
+                    | RunEvent::VerdictGiven { .. }
+                    | RunEvent::Warned { .. }
+            )
+        });
+        assert!(!is_shown, "stopped at {stop_at}: {events:?}");
+    }
+}
+
 /// "The students of Tam Reeve" are listed without asking; for saunas of his the model is asked,
 /// although the passages have most of the words.
 #[test]
