@@ -24,6 +24,14 @@ impl Run {
             answer.text.push_str(&step.text);
             answer.sentences.push(start..answer.text.len());
         }
+
+        for edge in table_edges(&answer.text).into_iter().rev() {
+            answer.text.insert(edge, '\n');
+            for sentence in &mut answer.sentences {
+                sentence.start += usize::from(sentence.start >= edge);
+                sentence.end += usize::from(sentence.end > edge);
+            }
+        }
         answer
     }
 
@@ -49,6 +57,35 @@ impl Run {
             written
         }
     }
+}
+
+/// Returns a text in Markdown with a blank line around each table.
+pub fn part_tables(text: &str) -> String {
+    let mut parted = text.to_owned();
+    for edge in table_edges(text).into_iter().rev() {
+        parted.insert(edge, '\n');
+    }
+    parted
+}
+
+/// Returns the starts of the lines where a table begins or ends without the blank line that models
+/// leave out: below an item of a list the table would be text, and the text below it a row.
+fn table_edges(text: &str) -> Vec<usize> {
+    let mut edges = Vec::new();
+    let mut before = "";
+    let mut is_code = false;
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        let words = line.trim();
+        let is_edge = before.starts_with('|') != words.starts_with('|');
+        if is_edge && !is_code && !before.is_empty() && !words.is_empty() {
+            edges.push(start);
+        }
+        is_code ^= words.starts_with("```");
+        before = words;
+        start += line.len();
+    }
+    edges
 }
 
 impl Step {
@@ -142,6 +179,26 @@ mod tests {
                 "- a.\n- b.",
             ),
             (vec![write_step(&["One."]), write_step(&["\n"])], "One.\n"),
+            (
+                vec![
+                    write_step(&["1. Look", ":\n"]),
+                    write_step(&["| a |\n"]),
+                    write_step(&["|---|\n"]),
+                    write_step(&["| b |\n"]),
+                    write_step(&["End."]),
+                ],
+                "1. Look:\n\n| a |\n|---|\n| b |\n\nEnd.",
+            ),
+            (
+                vec![
+                    write_step(&["```\n"]),
+                    write_step(&["+-+\n"]),
+                    write_step(&["|a|\n"]),
+                    write_step(&["```\n"]),
+                    write_step(&["| b |"]),
+                ],
+                "```\n+-+\n|a|\n```\n\n| b |",
+            ),
         ];
         for (steps, expected) in cases {
             let texts: Vec<String> = steps.iter().map(|step| step.text.clone()).collect();

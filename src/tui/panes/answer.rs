@@ -50,10 +50,8 @@ impl View for Answer {
         let written = sentences::rows(page, run);
         match &run.outcome {
             Some(outcome) => {
-                // an answer may have no sentences
-                let whole = run.text.trim();
-                if run.steps.is_empty() && !whole.is_empty() {
-                    page.text(Tone::Text, INDENT, whole);
+                if run.steps.is_empty() {
+                    whole_rows(page, run.text.trim());
                 }
                 page.content.wanted = written.start..page.content.rows.len();
                 outcome_rows(page, run, outcome);
@@ -204,15 +202,24 @@ fn short_answer_rows(page: &mut Page<'_>, run: &Run) {
     };
     if !answer.is_empty() {
         let mut before = sign;
-        for line in sentences::quiet_lines(page, answer, room) {
+        for line in sentences::lines(page, answer, room) {
             let mut spans = vec![std::mem::replace(&mut before, Span::raw(INDENT))];
-            spans.extend(line.spans);
+            spans.extend(line.patch_style(page.scene.style(Tone::Quiet)).spans);
             page.line(spans);
         }
     }
     if run.outcome != Some(Outcome::Completed) {
         let ended = format!("■ {}", words::outcome(run.outcome.as_ref()));
         page.text(Tone::Warning, INDENT, &ended);
+    }
+}
+
+/// Writes an answer without sentences.
+fn whole_rows(page: &mut Page<'_>, answer: &str) {
+    let room = page.cells.saturating_sub(INDENT.len());
+    for mut line in sentences::lines(page, answer, room) {
+        line.spans.insert(0, Span::raw(INDENT));
+        page.line(line);
     }
 }
 
@@ -315,6 +322,7 @@ fn key_after(scene: &Scene<'_>, verdict: &Verdict, run: &Run) -> Option<(Action,
 fn outcome_rows(page: &mut Page<'_>, run: &Run, outcome: &Outcome) {
     let has_text = !run.steps.is_empty() || !run.text.trim().is_empty();
     match outcome {
+        Outcome::Completed if !has_text => note(page, Tone::Warning, "■ nothing was written"),
         Outcome::Completed => {}
         Outcome::Stopped if !has_text => {
             note(page, Tone::Warning, "■ stopped before anything was written");

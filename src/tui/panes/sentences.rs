@@ -8,7 +8,7 @@ use ratatui::text::{Line, Span};
 use crate::event::{
     Citation, Conflict, Decision, Evidence, NO_SOURCE, Outcome, UncertainWord, VerdictKind,
 };
-use crate::story::{AnswerText, Origin, Run, Step, words};
+use crate::story::{AnswerText, Origin, Run, Step, part_tables, words};
 use crate::tui::document::{self, Lines, Row};
 use crate::tui::hyperlinks::fragment;
 use crate::tui::page::Page;
@@ -63,12 +63,12 @@ pub fn rows(page: &mut Page<'_>, run: &Run) -> Range<usize> {
     first.unwrap_or(end)..end
 }
 
-/// Returns the lines of an answer of another run, quietly.
-pub fn quiet_lines(page: &Page<'_>, answer: &str, cells: usize) -> Vec<Line<'static>> {
-    let drawn = document::render_markdown(&Lines::from_text(answer), &[], cells);
+/// Returns the lines of an answer whose sentences are not known.
+pub fn lines(page: &Page<'_>, answer: &str, cells: usize) -> Vec<Line<'static>> {
+    let lines = Lines::from_text(&part_tables(answer));
+    let drawn = document::render_markdown(&lines, &[], cells);
     let rows = drawn.into_iter().flat_map(|line| line.rows);
-    rows.map(|row| with_labels(page, &row).patch_style(page.scene.style(Tone::Quiet)))
-        .collect()
+    rows.map(|row| with_labels(page, &row)).collect()
 }
 
 /// Returns the rows of each sentence; rows between sentences have none.

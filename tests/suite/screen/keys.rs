@@ -8,7 +8,8 @@ use ragscope::config::AnswerPrompt;
 use ragscope::event::{
     AblatedChunk, Alternative, AsAsked, Ask, Command, CorpusCard, Decision, Event, Filtered,
     LeftOut, LocalModel, ModelRole, Operation, OtherFiles, Outcome, Part, Problem, PulledModel,
-    Record, Retrieval, RunEvent, SessionEvent, Thread, Turn, UncertainWord, Verdict, VerdictKind,
+    Record, Retrieval, RunEvent, RunUsage, SessionEvent, Thread, Turn, UncertainWord, Verdict,
+    VerdictKind,
 };
 use ragscope::tui::app::Effect;
 use ragscope::tui::theme::{Depth, Theme, Tone};
@@ -2040,19 +2041,35 @@ fn an_earlier_turn_has_the_sign_of_its_verdict_and_says_that_it_was_stopped() {
         .apply(&next(recorded(), &recorded()[0].run))
         .shows("     ■ stopped")
         .hides("text so far is kept");
-    let mut screen = ready();
+    ready()
+        .apply(&without_sentences(Outcome::Stopped, ""))
+        .shows("■ stopped before anything was written");
+}
+
+/// Returns a run that ended with a text and without sentences.
+fn without_sentences(outcome: Outcome, text: &str) -> Vec<Record> {
     let end = RunEvent::RunFinished {
-        outcome: Outcome::Stopped,
-        text: String::new(),
+        outcome,
+        text: text.to_owned(),
         answer: String::new(),
         citations: Vec::new(),
-        usage: Default::default(),
+        usage: RunUsage::default(),
     };
-    let mut nothing = recorded()[..2].to_vec();
-    nothing[1].event = end.into();
-    screen
-        .apply(&nothing)
-        .shows("■ stopped before anything was written");
+    let mut records = recorded()[..2].to_vec();
+    records[1].event = end.into();
+    records
+}
+
+#[test]
+fn an_answer_without_sentences_is_rendered_or_said_to_be_empty() {
+    let text = "Bring:\n- a rope\n\n| lamp | oil |\n|---|---|\n| red | 2 l |";
+    ready()
+        .apply(&without_sentences(Outcome::Completed, text))
+        .shows("• a rope")
+        .shows("red  │ 2 l");
+    ready()
+        .apply(&without_sentences(Outcome::Completed, ""))
+        .shows("■ nothing was written");
 }
 
 #[test]

@@ -189,7 +189,7 @@ pub fn document() -> Screen {
         "1. Run *two* shots empty.",
         " Use the `blank` disc [1].\n",
         "2. Wait 20 minutes, then rinse the group head with the tank full of clear water.\n",
-        "   - twice\n\n",
+        "   - twice\n",
         "| part | every |\n",
         "|---|--:|\n",
         "| seal | 8 weeks |\n",
