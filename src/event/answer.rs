@@ -6,6 +6,9 @@ use super::number::{is_zero, logistic, logit_of};
 use super::place::Place;
 use super::problem::Problem;
 
+/// The share of words that is no more than most of them.
+const ALL_WORDS: f32 = 0.995;
+
 /// A recorded run in the sessions folder.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RunSummary {
@@ -342,6 +345,12 @@ impl Citation {
     /// Returns the cited lines, from 1, both inclusive.
     pub fn lines(&self) -> [u32; 2] {
         [self.first_line, self.last_line]
+    }
+
+    /// Returns whether the source has some of the words of its sentence, and that is all that is
+    /// known.
+    pub fn is_in_part(&self) -> bool {
+        matches!(self.evidence, Evidence::Overlap { share } if share <= ALL_WORDS)
     }
 }
 

@@ -43,7 +43,9 @@ pub use passage_trace::{PassageTrace, TraceRow};
 pub use progress::TextProgress;
 pub use question::{FollowUp, Rewritten};
 pub use refinement::{Change, Evaluated, Refinement, Round};
-pub use run::{AnswerText, Call, Phase, Run, RunStage, StageKind, part_tables};
+pub use run::{
+    AnswerText, Call, LEGEND, Phase, Run, RunStage, StageKind, SupportSign, part_tables,
+};
 pub use step::{
     Certainty, GUESSING, Origin, Replaced, Step, Token, UNSURE, least_sure_word, word_entropies,
 };

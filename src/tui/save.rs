@@ -10,7 +10,7 @@ use crate::event::{Decision, Outcome, Ranked, Uncertainty};
 use super::document::without_html;
 use super::text;
 use crate::story::words::{self, LOST};
-use crate::story::{Certainty, Run, Step};
+use crate::story::{AnswerText, Certainty, LEGEND, Run, Step};
 
 /// Words of a question in the name of a file.
 const NAME_WORDS: usize = 8;
@@ -87,7 +87,7 @@ impl Sheet {
             let _ = writeln!(self.text, "**{}**\n", plain(answer));
         }
 
-        let answer = without_html(&run.answer_text().text);
+        let answer = without_html(&cited_text(run));
         let _ = writeln!(self.text, "{}", answer.trim());
         if let Some(verdict) = run.verdict_line() {
             let _ = writeln!(self.text, "\n{}", plain(&verdict));
@@ -96,6 +96,9 @@ impl Sheet {
         self.part("Sentences");
         for step in run.steps.iter().filter(|step| !step.is_rule()) {
             sentence(run, step, &mut self.text);
+        }
+        if !run.steps.is_empty() {
+            let _ = writeln!(self.text, "\n{LEGEND}");
         }
 
         sources(run, self);
@@ -114,19 +117,44 @@ fn sentence(run: &Run, step: &Step, page: &mut String) {
             format!(" ({})", plain(&certainty_words(measured, certainty)))
         })
     };
-    let labels = step.unwritten_labels();
-    let labels: String = labels.iter().map(|label| format!(" [{label}]")).collect();
-
+    let labels = labels(step);
     let number = format!("{}. ", step.step);
     let replaced = step.replaced.iter().enumerate().map(|(version, replaced)| {
         let measured = figures(&replaced.uncertainty, version);
         format!("~~{}~~{measured}", plain(&replaced.text))
     });
     let measured = figures(&step.uncertainty, step.replaced.len());
-    let last = format!("{}{labels}{measured}", plain(&step.text));
+    let sign = run.support_sign(step).as_str();
+    let last = format!("{sign} {}{labels}{measured}", plain(&step.text));
     let line_break = format!("\\\n{}", " ".repeat(number.len()));
     let versions = text::join(replaced.chain([last]), &line_break);
     let _ = writeln!(page, "{number}{versions}");
+}
+
+/// Returns the answer with the labels that the model did not write itself, but for those of code;
+/// in a row of a table they are in its last cell.
+fn cited_text(run: &Run) -> String {
+    let AnswerText { text, sentences } = run.answer_text();
+    let mut cited = String::with_capacity(text.len());
+    let mut written = 0;
+    let mut is_code = false;
+    for (step, place) in run.steps.iter().zip(sentences) {
+        let is_fence = step.text.starts_with("```");
+        if !is_code && !is_fence {
+            let sentence = &text[..place.end];
+            let end = sentence.trim_end_matches([' ', '|']).len().max(place.start);
+            cited.push_str(&text[written..end]);
+            cited.push_str(&labels(step));
+            written = end;
+        }
+        is_code ^= is_fence;
+    }
+    cited + &text[written..]
+}
+
+fn labels(step: &Step) -> String {
+    let labels = step.unwritten_labels();
+    labels.iter().map(|label| format!(" [{label}]")).collect()
 }
 
 /// Returns text of a document, a model or a user as one line that Markdown shows as it is.

@@ -5,10 +5,8 @@ use std::ops::Range;
 
 use ratatui::text::{Line, Span};
 
-use crate::event::{
-    Citation, Conflict, Decision, Evidence, NO_SOURCE, Outcome, UncertainWord, VerdictKind,
-};
-use crate::story::{AnswerText, Origin, Run, Step, part_tables, words};
+use crate::event::{Citation, Decision, Evidence, NO_SOURCE, UncertainWord};
+use crate::story::{AnswerText, Origin, Run, Step, SupportSign, part_tables, words};
 use crate::tui::document::{self, Lines, Row};
 use crate::tui::hyperlinks::fragment;
 use crate::tui::page::Page;
@@ -20,8 +18,6 @@ use crate::tui::viewport::{Item, patch_line, plain};
 /// Before the text of a sentence: selection, number, sign of its support, space.
 pub const INDENT: &str = "     ";
 
-/// The share of words that is no more than most of them.
-const ALL_WORDS: f32 = 0.995;
 /// Cells of a label behind a row of a table.
 const LABEL: usize = 6;
 /// Cells before a quotation below its citation, and its maximum rows: the source viewer has it all.
@@ -201,47 +197,15 @@ impl<'a> Sentence<'a> {
         ]
     }
 
-    /// Returns whether a limit cut the sentence off.
-    fn is_cut(&self) -> bool {
-        self.run.outcome == Some(Outcome::LimitReached)
-            && self.row + 1 == self.run.steps.len()
-            && !self
-                .step
-                .text
-                .trim_end_matches(|c: char| c.is_ascii_digit() || "[], \"”)*".contains(c))
-                .ends_with(['.', '!', '?', '。', '！', '？'])
-    }
-
-    /// Returns the sign that says what supports the sentence.
+    /// Returns the tone and the sign of what supports the sentence.
     fn support(&self) -> (Tone, &'static str) {
-        let verdict = self.run.verdict.as_ref();
-        let is = |kind| verdict.is_some_and(|verdict| verdict.kind == kind);
-
-        let conflict = verdict.and_then(|verdict| verdict.conflict.as_ref());
-        let is_contradicted =
-            |other: &Conflict| other.step == self.step.step && other.newer != Some(false);
-
-        if conflict.is_some_and(is_contradicted) {
-            (Tone::Warning, "≠")
-        } else if self.run.lacks_source(self.step) {
-            (Tone::Warning, "○")
-        } else if is(VerdictKind::Doubtful) && self.unsure_word().is_some() {
-            (Tone::Warning, "?")
-        } else if self.step.citations.is_empty()
-            || self.run.outcome.is_none()
-            || self.is_cut()
-            || is(VerdictKind::NotInDocuments)
-            || is(VerdictKind::Doubtful)
-            || self.step.text.starts_with('≠')
-        {
-            // what is quoted below a refusal supports nothing, and a sign of support beside an
-            // answer that is in question or not yet judged would be read as its verdict
-            (Tone::Quiet, "·")
-        } else if self.step.citations.iter().all(is_in_part) {
-            (Tone::Good, "≈")
-        } else {
-            (Tone::Good, "✓")
-        }
+        let sign = self.run.support_sign(self.step);
+        let tone = match sign {
+            SupportSign::Contradicted | SupportSign::Missing | SupportSign::Unsure => Tone::Warning,
+            SupportSign::Unknown => Tone::Quiet,
+            SupportSign::InPart | SupportSign::Held => Tone::Good,
+        };
+        (tone, sign.as_str())
     }
 
     /// Returns what stands behind the sentence: its labels, or a cursor while it is being written.
@@ -273,7 +237,7 @@ impl<'a> Sentence<'a> {
         }
 
         let (tone, sign) = self.support();
-        let mut unsure = self.unsure_word();
+        let mut unsure = self.run.word_in_question(self.step);
         for (at, line) in lines.into_iter().enumerate() {
             let marks = unsure.and_then(|word| self.marks_below(word, &line, room));
             let mut spans = if at > 0 {
@@ -292,14 +256,6 @@ impl<'a> Sentence<'a> {
                 unsure = None;
             }
         }
-    }
-
-    /// Returns the word of the sentence that carries the answer and of which the model was unsure.
-    fn unsure_word(&self) -> Option<&UncertainWord> {
-        let verdict = self.run.verdict.as_ref()?;
-        let is_in_question = verdict.kind != VerdictKind::Supported;
-        let word = self.run.unsure_word(self.step);
-        word.filter(|_| is_in_question)
     }
 
     /// Returns the row below a row that holds a word: marks, and the words that were as likely,
@@ -391,11 +347,6 @@ impl<'a> Sentence<'a> {
     }
 }
 
-/// Returns whether a source has some of the words of its sentence, and that is all that is known.
-fn is_in_part(citation: &Citation) -> bool {
-    matches!(citation.evidence, Evidence::Overlap { share } if share <= ALL_WORDS)
-}
-
 /// Returns a row with its labels in their colour, but for those in code.
 fn with_labels(page: &Page<'_>, row: &Row) -> Line<'static> {
     let mut spans = Vec::new();
@@ -435,7 +386,7 @@ fn citation_rows(page: &mut Page<'_>, item: Item, citation: &Citation) {
     let label = format!("[{}] ", citation.label);
     let evidence = match citation.evidence {
         Evidence::Marked => "cited by the model".to_owned(),
-        Evidence::Overlap { .. } if !is_in_part(citation) => {
+        Evidence::Overlap { .. } if !citation.is_in_part() => {
             "has all words of the sentence".to_owned()
         }
         Evidence::Overlap { share } => format!("has {:.0} % of its words", share * 100.0),

@@ -1202,7 +1202,11 @@ fn saving_asks_for_files() {
         )
     );
     assert!(
-        markdown.contains("2. Tam Reeve was born in Aldmouth. [2] (unsure of \"Aldmouth\")"),
+        markdown.contains("2. ≈ Tam Reeve was born in Aldmouth. [2] (unsure of \"Aldmouth\")"),
+        "{markdown}"
+    );
+    assert!(
+        markdown.contains("Aldmouth. [2]") && markdown.contains("? the model was unsure"),
         "{markdown}"
     );
     assert!(
@@ -1213,6 +1217,18 @@ fn saving_asks_for_files() {
         text.contains("╭▸1 Answer") && text.contains("│  3≈ So the answer is Aldmouth.  [2]"),
         "{text}"
     );
+
+    let mut screen = document();
+    screen.press("X");
+    let effects = screen.app.take_effects().into_iter();
+    let saved = effects.filter_map(|effect| match effect {
+        Effect::Write { text, .. } => Some(text),
+        _ => None,
+    });
+    let saved: String = saved.collect();
+    let table = "- twice [1]\n\n| part | every |\n|---|--:|\n| seal | 8 weeks [1] |\n";
+    assert!(saved.contains(table), "{saved}");
+    assert!(saved.contains("descale = [56]\n```"), "{saved}");
 }
 
 #[test]
