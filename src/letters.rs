@@ -69,8 +69,8 @@ pub fn normalise(text: &str) -> String {
 }
 
 /// Returns the text as [`normalise`] does, in its normal form and with each word by itself, to
-/// search a phrase in it: `time.sleep(2)` has the words `time`, `sleep` and `2`. Punctuation inside a
-/// number, apostrophes, hyphens and the points of an abbreviation part nothing.
+/// search a phrase in it: `time.sleep(2)` has the words `time`, `sleep` and `2`. Punctuation inside
+/// a number, apostrophes, hyphens and the points of an abbreviation part nothing.
 pub fn separate_words(text: &str) -> String {
     let text = normal(text);
     let mut separated = String::with_capacity(text.len());
@@ -81,7 +81,7 @@ pub fn separate_words(text: &str) -> String {
         let next = after.next();
         let is_in_number = [before, next]
             .iter()
-            .all(|beside| beside.is_some_and(|beside| beside.is_numeric()));
+            .all(|beside| beside.is_some_and(char::is_numeric));
         let parts = match c {
             '\'' | '-' => false,
             '.' => [next, after.next()]

@@ -1226,7 +1226,7 @@ fn saving_asks_for_files() {
         _ => None,
     });
     let saved: String = saved.collect();
-    let table = "- twice [1]\n\n| part | every |\n|---|--:|\n| seal | 8 weeks [1] |\n";
+    let table = "- twice\n\n| part | every |\n|---|--:|\n| seal | 8 weeks [1] |\n";
     assert!(saved.contains(table), "{saved}");
     assert!(saved.contains("descale = [56]\n```"), "{saved}");
 }
@@ -2078,7 +2078,7 @@ fn without_sentences(outcome: Outcome, text: &str) -> Vec<Record> {
 
 #[test]
 fn an_answer_without_sentences_is_rendered_or_said_to_be_empty() {
-    let text = "Bring:\n- a rope\n\n| lamp | oil |\n|---|---|\n| red | 2 l |";
+    let text = "Take:\n- a rope\n\n| lamp | oil |\n|---|---|\n| red | 2 l |";
     ready()
         .apply(&without_sentences(Outcome::Completed, text))
         .shows("• a rope")
