@@ -38,7 +38,9 @@ impl App {
             kind,
             StageKind::Write { .. } | StageKind::Support | StageKind::Check
         );
-        let is_elsewhere = self.ui.is_in_progress(run) && !is_text;
+        // a follow-up is rewritten before anything is retrieved
+        let is_empty = pane == Pane::Retrieval && run.lookups.is_empty();
+        let is_elsewhere = self.ui.is_in_progress(run) && !is_text && !is_empty;
         let panes = &mut self.ui.panes;
         panes.alone = if is_elsewhere { pane } else { Pane::Answer };
         if pane != Pane::Answer {

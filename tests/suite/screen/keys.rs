@@ -2578,6 +2578,25 @@ fn the_pane_of_the_work_is_in_view_until_one_is_chosen() {
     title(screen.apply(drafted), "╭ 2 Uncertainty");
     title(screen.apply(&rest[..1]), "╭ 3 Retrieval");
 
+    // what a follow-up is asked is rewritten before there is anything to show of a search
+    let begins = renamed(&run_of("searag.jsonl")[..1], "follow-up");
+    let rewrites = RunEvent::ModelCalled {
+        call: 1,
+        purpose: "rewrite follow-up".to_owned(),
+        role: ModelRole::Generator,
+        prompt: "Rewrite:".to_owned(),
+        prompt_tokens: 200,
+        branches: 1,
+        reply_bytes: 0,
+        expected_ms: Some(6000),
+    };
+    let rewrites = Record {
+        event: rewrites.into(),
+        ..begins[0].clone()
+    };
+    let mut early = ready();
+    title(early.apply(&begins).apply(&[rewrites]), "╭ 1 Answer");
+
     // a chosen pane stays to the end of the run, and the next question is followed again
     title(screen.press("tab 4").apply(&rest[1..]), "▸4 Links");
     screen.press("i").type_text("And then?").press("enter");
