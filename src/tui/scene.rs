@@ -5,13 +5,13 @@ use std::ops::Range;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use crate::event::Hit;
+use crate::event::{Hit, ModelRole};
 use crate::story::Run;
 
 use super::keys::{Action, Keymap};
 use super::options::Options;
 use super::pane::Pane;
-use super::state::State;
+use super::state::{Model, State};
 use super::text;
 use super::theme::{Theme, Tone};
 use super::ui::{Focus, Ui};
@@ -56,6 +56,39 @@ impl<'a> Scene<'a> {
         self.run.is_none()
             && self.ui.work.pending.is_none()
             && !self.ui.question.suggestions.is_empty()
+    }
+
+    /// Returns what the engine does before the run of a question begins.
+    pub fn waiting_for(&self) -> String {
+        let models = &self.state.models;
+        let loading = models.values().find_map(|model| match model {
+            Model::Loading { file, fraction } => Some((file, fraction)),
+            Model::Ready { .. } => None,
+        });
+        if let Some((file, fraction)) = loading {
+            let file = text::one_line(file);
+            return format!("loading {file}, {:.0} %", fraction * 100.0);
+        }
+        let Some(generator) = self.state.generator() else {
+            return "loading the models".to_owned();
+        };
+
+        let corpus = self.state.corpus.as_ref();
+        let completes_demo = corpus.is_some_and(|known| known.demo && known.words_only);
+        if let Some(progress) = self.state.indexing.as_ref().filter(|_| completes_demo) {
+            let left = progress.left_ms.map(text::time_left);
+            let left = left.map_or_else(String::new, |left| format!(", {left}"));
+            return format!("waiting for the vectors of the demo{left}");
+        }
+        let is_own = |run: &Run| {
+            let of_run = run.model(ModelRole::Generator);
+            of_run.is_some_and(|card| card.file == generator.file)
+        };
+        if self.state.runs.iter().any(is_own) {
+            "starting".to_owned()
+        } else {
+            "the model reads its instructions, once".to_owned()
+        }
     }
 
     /// Returns how long the present work takes, as ` · 12 s`; empty in its first second.

@@ -241,7 +241,7 @@ fn status_words(scene: &Scene<'_>, hides_run: bool) -> String {
 /// Returns the work besides a run that the user waits for, with the time that it takes.
 fn waiting_words(scene: &Scene<'_>) -> Option<String> {
     let work = if scene.ui.work.pending.is_some() {
-        "waiting for the engine".to_owned()
+        scene.waiting_for()
     } else if scene.ui.work.measuring.is_some() {
         let step = &scene.state.measurement;
         let gap = if step.is_empty() { "" } else { ": " };

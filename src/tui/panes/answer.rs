@@ -31,7 +31,7 @@ impl View for Answer {
         if let Some(question) = &scene.ui.work.pending {
             question_rows(page, question);
             page.gap();
-            let waits = format!("{}{}", ready::waiting_for(scene), scene.elapsed_words());
+            let waits = format!("{} …{}", scene.waiting_for(), scene.elapsed_words());
             return page.text(Tone::Quiet, INDENT, &waits);
         }
         let Some(run) = scene.run else {

@@ -172,30 +172,10 @@ fn pull_keys(scene: &Scene<'_>) -> String {
     }
 }
 
-/// Returns the reason that an early question waits.
-pub(super) fn waiting_for(scene: &Scene<'_>) -> String {
-    if !are_models_loaded(scene) {
-        return "waiting for the models …".to_owned();
-    }
-    let corpus = scene.state.corpus.as_ref();
-    let completes_demo = corpus.is_some_and(|known| known.demo && known.words_only);
-    match scene.state.indexing.as_ref().filter(|_| completes_demo) {
-        Some(progress) => {
-            let left = progress.left_ms.map(text::time_left);
-            let left = left.map_or_else(String::new, |left| format!(", {left}"));
-            format!("waiting for the vectors of the demo{left} …")
-        }
-        None => "starting …".to_owned(),
-    }
-}
-
-fn are_models_loaded(scene: &Scene<'_>) -> bool {
-    let models = &scene.state.models;
-    !models.is_empty() && models.values().all(|model| model.card().is_some())
-}
-
 fn is_ready(scene: &Scene<'_>) -> bool {
-    are_models_loaded(scene) && scene.state.models.contains_key(&ModelRole::Generator)
+    let models = &scene.state.models;
+    let are_loaded = models.values().all(|model| model.card().is_some());
+    are_loaded && models.contains_key(&ModelRole::Generator)
 }
 
 /// Returns whether the folder was indexed and contains no document.

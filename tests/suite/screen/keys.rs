@@ -43,7 +43,7 @@ fn keys_do_what_they_say() {
     };
     assert_eq!(screen.commands(), [ask("Who was q?", &[])]);
     screen
-        .shows("starting")
+        .shows("the model reads its instructions")
         .press("up")
         .shows("ask> Who was q?")
         .press("down")
@@ -713,7 +713,9 @@ fn the_time_of_a_question_begins_with_the_question() {
     screen.type_text("Who was q?").press("enter");
     screen.app.advance(Duration::ZERO);
     screen.app.advance(Duration::from_secs(2));
-    screen.shows("waiting for the engine · 2 s").hides("· 19 s");
+    screen
+        .shows("the model reads its instructions, once · 2 s")
+        .hides("· 19 s");
 
     // nor is the time of the run that another question replaces that of its own run
     screen.apply(&recorded()[..15]);
@@ -2107,7 +2109,7 @@ fn a_finished_answer_is_in_sight_on_a_small_screen() {
 fn a_question_of_the_demo_says_that_it_waits_for_the_vectors() {
     for (demo, says) in [
         (true, "waiting for the vectors of the demo, 26 s left"),
-        (false, "starting …"),
+        (false, "the model reads its instructions, once …"),
     ] {
         let corpus = CorpusCard {
             demo,
