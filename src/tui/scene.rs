@@ -58,6 +58,15 @@ impl<'a> Scene<'a> {
             && !self.ui.question.suggestions.is_empty()
     }
 
+    /// Returns whether the run on the screen searched other folders than those that are open.
+    pub fn is_over_other_folders(&self) -> bool {
+        let searched = self.run.and_then(|run| run.corpus.as_ref());
+        let open = self.state.corpus.as_ref();
+        searched
+            .zip(open)
+            .is_some_and(|(searched, open)| searched.arguments() != open.arguments())
+    }
+
     /// Returns what the engine does before the run of a question begins.
     pub fn waiting_for(&self) -> String {
         let models = &self.state.models;

@@ -22,10 +22,10 @@ impl App {
     }
 
     /// Returns the thread of the run on the screen, with the turns before it and `more` from it on:
-    /// none, to ask its question again.
+    /// none, to ask its question again. Over other folders a question begins a thread.
     pub(super) fn thread_of_run(&self, more: usize) -> Thread {
         let scene = self.scene();
-        let Some(shown) = scene.run else {
+        let Some(shown) = scene.run.filter(|_| !scene.is_over_other_folders()) else {
             return Thread::default();
         };
 

@@ -1588,9 +1588,15 @@ fn beside_a_run_over_another_folder_the_next_one_is_named() {
         folder: "~/papers".to_owned(),
         ..corpus()
     };
-    answered()
+    let mut screen = answered();
+    screen
         .session(SessionEvent::CorpusOpened { corpus })
         .shows("~/notes → next ~/papers");
+
+    // and the next question begins a thread
+    screen.commands();
+    screen.press("i w h y ? enter");
+    assert!(screen.commands().contains(&Command::Ask(Ask::new("why?"))));
 }
 
 #[test]
