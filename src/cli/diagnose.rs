@@ -32,6 +32,8 @@ impl Work<'_> {
             question,
         };
         let run = asked.ask(&Settings::new())?;
+        // the trials are no questions of the user
+        asked.work.observer.stop_recording();
         if let Some(Outcome::Failed(problem)) = run.outcome {
             return Err(problem.into());
         }

@@ -59,6 +59,11 @@ impl<'a> Observer<'a> {
         self.silent = true;
     }
 
+    /// Records no run from now on.
+    pub fn stop_recording(&mut self) {
+        self.recorder = None;
+    }
+
     /// Returns the number of documents in the open corpus.
     pub fn documents(&self) -> u64 {
         self.documents

@@ -1,5 +1,6 @@
 //! `diagnose`: a chain that is broken at each link in turn.
 
+use ragscope::trace::list_runs;
 use serde_json::Value;
 
 use crate::support::environment::TestEnvironment;
@@ -160,6 +161,10 @@ fn changes_are_tried_as_runs() {
         find_tried(&below, "the passage alone"),
         (&1.into(), &true.into())
     );
+
+    // and only the question itself is recorded
+    let recorded = list_runs(&test.paths().sessions()).expect("a list");
+    assert_eq!(recorded.len(), 1);
 
     let left_out = diagnose(&test, QUESTION, "1931", &format!("--only ferry* {set}"));
     let without = "without the filter of documents and exclusions";
