@@ -26,6 +26,8 @@ const MIN_ABOUT: usize = 70;
 const WIDE: usize = 100;
 const MODEL: usize = 20;
 const FOLDER: usize = 26;
+/// The share of a narrower list that the folder alone has.
+const NARROW_SHARE: usize = 5;
 /// Threads in the list, at most: every frame writes them all, and nobody scrolls further.
 const MAX_LISTED: usize = 1000;
 
@@ -77,8 +79,16 @@ impl View for Sessions {
                 folder: other_folder(last, open.as_deref()),
             };
             let is_wide = page.cells >= WIDE;
-            let beside = is_wide.then(|| from.words(MODEL, FOLDER));
-            let line = thread_row(page, thread, &beside.unwrap_or_default());
+            let beside = if is_wide {
+                from.words(MODEL, FOLDER)
+            } else {
+                let folder = Elsewhere {
+                    model: None,
+                    ..from
+                };
+                folder.words(0, page.cells / NARROW_SHARE)
+            };
+            let line = thread_row(page, thread, &beside);
             page.item(Item::new(row, 0), line);
             if scroll.selected.is_some_and(|selected| selected.row == row) {
                 run_rows(page, row, thread, (!is_wide).then_some(from));

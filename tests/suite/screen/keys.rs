@@ -607,6 +607,24 @@ fn threads_are_found_resumed_renamed_and_saved() {
 }
 
 #[test]
+fn a_thread_of_another_folder_names_it_in_the_list() {
+    let mut listed = threads();
+    if let SessionEvent::SessionsListed { runs, .. } = &mut listed {
+        runs[0].folders = Some("~/papers".to_owned());
+    }
+    let mut screen = answered();
+    screen.press("S").session(listed);
+    for width in [60, 80, 120] {
+        let text = screen.text(width, 24);
+        assert!(text.contains("in ~/papers"), "{width}: {text}");
+        // the thread that is not selected, too
+        let text = screen.press("j j j").text(width, 24);
+        assert!(text.contains("in ~/papers"), "{width}: {text}");
+        screen.press("g");
+    }
+}
+
+#[test]
 fn a_run_of_the_list_is_played_and_ends_on_the_finished_run() {
     let mut screen = listed_sessions();
     screen.commands();
