@@ -6,6 +6,10 @@ use crate::engine::stages::continues;
 
 /// Maximum number of questions.
 const MAX_QUESTIONS: usize = 3;
+/// The question that every folder answers.
+const OVERVIEW: &str = "What is in this folder?";
+/// Words of a heading that is a topic.
+const MAX_TOPIC_WORDS: usize = 6;
 /// Words of a question that is understood without its document.
 const MIN_WORDS: usize = 4;
 const MAX_WORDS: usize = 12;
@@ -21,7 +25,7 @@ const NOT_VERBS: &[&str] = &[
 
 /// Returns a few questions, at most one per document: those that headings ask themselves, in any
 /// language, then those that the headings of English instructions answer.
-pub fn questions(documents: &[Vec<String>]) -> Vec<String> {
+fn questions(documents: &[Vec<String>]) -> Vec<String> {
     let mut found: Vec<String> = Vec::new();
     for find in [question_of_heading, question_of_instruction] {
         let mut questions: Vec<String> = Vec::new();
@@ -35,6 +39,32 @@ pub fn questions(documents: &[Vec<String>]) -> Vec<String> {
         found.extend(questions.into_iter().step_by(step).take(room));
     }
     found
+}
+
+/// Returns the questions of a folder, and where its headings give few, questions about the topics
+/// that they name and the one that every folder answers.
+pub fn examples(documents: &[Vec<String>]) -> Vec<String> {
+    let mut found = questions(documents);
+    let topics = documents.iter().filter_map(|headings| {
+        let topic = headings.iter().find(|heading| is_topic(heading))?;
+        Some(format!("What is said about “{}”?", without_number(topic)))
+    });
+    let mut others: Vec<String> = topics.collect();
+    others.truncate((MAX_QUESTIONS - 1).saturating_sub(found.len()));
+    if found.len() < MAX_QUESTIONS {
+        others.push(OVERVIEW.to_owned());
+    }
+    found.extend(others);
+    found
+}
+
+/// Returns whether a heading names a topic in a few words.
+fn is_topic(heading: &str) -> bool {
+    let topic = without_number(heading);
+    let words = topic.split_whitespace().count();
+    (1..=MAX_TOPIC_WORDS).contains(&words)
+        && topic.chars().filter(|c| c.is_alphabetic()).count() > 1
+        && !topic.contains(['?', '“', '”', '`', '*'])
 }
 
 /// Returns the question that a heading is, where it stands alone.
@@ -119,6 +149,28 @@ mod tests {
             let found = questions(&[vec![heading.to_owned()]]);
             assert_eq!(found.join(" "), expected, "{heading}");
         }
+    }
+
+    #[test]
+    fn a_folder_whose_headings_ask_nothing_gives_its_topics() {
+        let headings = |headings: &[&str]| headings.iter().map(|&text| text.to_owned()).collect();
+        let about = |topic: &str| format!("What is said about “{topic}”?");
+        let documents = [
+            headings(&["2024", "1. Opening hours"]),
+            headings(&["The chipper"]),
+            headings(&["Lease"]),
+        ];
+        let expected = [
+            about("Opening hours"),
+            about("The chipper"),
+            OVERVIEW.into(),
+        ];
+        assert_eq!(examples(&documents), expected);
+
+        let with_question = [headings(&["Who owns the pump?"]), headings(&["Lease"])];
+        let expected = ["Who owns the pump?".into(), about("Lease"), OVERVIEW.into()];
+        assert_eq!(examples(&with_question), expected);
+        assert_eq!(examples(&[Vec::new()]), [OVERVIEW]);
     }
 
     #[test]

@@ -39,6 +39,6 @@ mod examples;
 mod ask;
 
 pub use ask::{ask, check_question};
-pub use examples::questions;
+pub use examples::examples;
 pub use marks::without_marks;
 pub use write::write;

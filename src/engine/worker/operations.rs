@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::config::{ChunkerKind, Config, Layers, Paths, RetrieverKind};
-use crate::engine::answer::questions;
+use crate::engine::answer::examples;
 use crate::engine::error::RunError;
 use crate::engine::run::query_vectors;
 use crate::engine::stages::{placed_texts, ranking};
@@ -21,8 +21,6 @@ use super::stamp::{Publish, Stamp};
 
 /// Maximum number of documents whose headings are read for questions: the screen waits for them.
 const MAX_READ_FOR_QUESTIONS: usize = 64;
-/// The question to begin with where the headings of a folder give none.
-const OVERVIEW: &str = "What is in this folder?";
 
 /// The end of an update for a question that waits.
 #[derive(Debug)]
@@ -292,11 +290,11 @@ impl Worker {
             Ok(headings.collect())
         });
         let headings: Vec<Vec<String>> = headings.collect::<Result<_, IndexError>>()?;
-        let mut questions = questions(&headings);
-        if questions.is_empty() && !documents.is_empty() {
-            questions.push(OVERVIEW.to_owned());
-        }
-        Ok(questions)
+        Ok(if documents.is_empty() {
+            Vec::new()
+        } else {
+            examples(&headings)
+        })
     }
 
     /// Returns the chunks of a document with their links; without any while the document is not
