@@ -1,8 +1,8 @@
 //! Variants of a run: its question with one setting changed each. Those to try are chosen first.
 
-use crate::config::{AnswerPrompt, Location, LocationPart};
-use crate::event::{Command, Event, LocalModel, ModelList, ModelRole, Operation, Scope};
-use crate::story::{Run, Settings};
+use crate::config::{AnswerPrompt, Location, LocationPart, Setting};
+use crate::event::{Citation, Command, Event, LocalModel, ModelList, ModelRole, Operation, Scope};
+use crate::story::{Lookup, Run, Settings, words};
 
 use super::trial::{self, End, is_stopped};
 
@@ -13,6 +13,8 @@ pub const MAX_CHOSEN: usize = 4;
 #[derive(Debug, Clone)]
 pub struct Variant {
     pub name: String,
+    /// The change in words; empty for one that was typed.
+    pub change: String,
     pub settings: Settings,
     /// Whether it is to be tried.
     pub is_chosen: bool,
@@ -21,9 +23,10 @@ pub struct Variant {
 }
 
 impl Variant {
-    fn new(name: String, settings: Settings) -> Self {
+    fn new(name: String, change: &str, settings: Settings) -> Self {
         Self {
             name,
+            change: change.to_owned(),
             settings,
             is_chosen: false,
             run: None,
@@ -79,15 +82,31 @@ impl Variants {
         if self.run.is_practice() {
             settings.push(("answer.prompt".to_owned(), "auto".to_owned()));
         }
-        self.all.push(Variant::new(other.name.clone(), settings));
+        let change = "another model of this machine writes";
+        self.all
+            .push(Variant::new(other.name.clone(), change, settings));
     }
 
     /// Adds a variant that was typed, to be tried where there is room for it.
-    pub fn add_typed(&mut self, name: &str, settings: Settings) {
+    ///
+    /// # Errors
+    /// The run, or another variant, has these settings.
+    pub fn add_typed(&mut self, name: &str, settings: Settings) -> Result<(), String> {
+        let is_of_run = |(key, value): &(String, String)| {
+            let setting = Setting::find(key);
+            setting.is_some_and(|setting| setting.text(&self.run.settings) == *value)
+        };
+        if settings.iter().all(is_of_run) {
+            return Err("the run has these settings already".to_owned());
+        }
+        if let Some(known) = self.all.iter().find(|known| known.settings == settings) {
+            return Err(format!("these are the settings of “{}”", known.name));
+        }
         self.all.push(Variant {
             is_chosen: self.waiting() < MAX_CHOSEN,
-            ..Variant::new(name.to_owned(), settings)
+            ..Variant::new(name.to_owned(), "", settings)
         });
+        Ok(())
     }
 
     /// Chooses a variant, or no longer; returns whether there is room for it.
@@ -177,56 +196,81 @@ impl Variants {
 /// The setting of another generator.
 const MODEL: &str = "generator.model";
 
-/// Returns the changes that show on what an answer depends: fewer and more chunks, without the
-/// first, another prompt, and the whole folder where the words of the question gave it a scope.
+/// Returns the changes that show on what an answer depends: fewer and more passages, without the
+/// first, another prompt, and the whole folder where the words of the question gave it a scope. One
+/// that cannot differ from the run is none.
 fn variants(run: &Run) -> Vec<Variant> {
     let mut all = Vec::new();
-    let mut add = |name: String, settings: &[(&str, String)]| {
+    let mut add = |name: String, change: &str, settings: &[(&str, String)]| {
         let settings = settings.iter();
         let settings = settings.map(|(key, value)| ((*key).to_owned(), value.clone()));
-        all.push(Variant::new(name, settings.collect()));
+        all.push(Variant::new(name, change, settings.collect()));
     };
 
     let retriever = &run.settings.retriever;
     let hits = run.numbered_hits();
     if let Some((label, first)) = hits.first() {
-        let k = passages_read(run).unwrap_or(retriever.k).min(retriever.k);
-        if k > 1 {
-            let fewer = (k - 1).to_string();
-            add(format!("k = {fewer}"), &[("retriever.k", fewer)]);
+        let read = passages_read(run).unwrap_or(retriever.k).min(retriever.k);
+        // what is quoted stays where the last passage goes that gave none of it
+        let last = hits.last().map(|(label, _)| *label);
+        let is_last = |citation: &Citation| Some(citation.label) == last;
+        if read > 1 && (!run.is_quoted() || run.citations.iter().any(is_last)) {
+            let fewer = u64::from(read - 1);
+            let name = words::quantity(fewer, "passage");
+            let k = ("retriever.k", fewer.to_string());
+            add(name, &format!("reads fewer than these {read}"), &[k]);
         }
-        // where it is not all read in time, more are otherwise the same
-        let more = (k + 2).to_string();
-        let limit = ("answer.first_word_seconds", "0".to_owned());
-        add(format!("k = {more}"), &[("retriever.k", more), limit]);
-        let first = Location {
+        if run.index_lookups().any(has_more) {
+            let more = read + 2;
+            let name = words::quantity(more.into(), "passage");
+            // where it is not all read in time, more are otherwise the same
+            let limit = ("answer.first_word_seconds", "0".to_owned());
+            let settings = [("retriever.k", more.to_string()), limit];
+            let change = format!("reads more than these {read}, however long it takes");
+            add(name, &change, &settings);
+        }
+        let location = Location {
             document: first.chunk.document.clone(),
             part: LocationPart::Bytes(first.chunk.bytes),
         };
-        let excluded = retriever.excluded.iter().chain([&first]);
+        let excluded = retriever.excluded.iter().chain([&location]);
         let excluded: Vec<String> = excluded.map(Location::to_string).collect();
         let excluded = toml::Value::from(excluded).to_string();
-        let name = format!("without [{label}]");
-        add(name, &[("retriever.excluded", excluded)]);
+        let change = format!("does not read {}", words::chunk_location(&first.chunk));
+        let settings = [("retriever.excluded", excluded)];
+        add(format!("without [{label}]"), &change, &settings);
     }
 
-    let (name, prompt) = match run.settings.answer.prompt {
-        AnswerPrompt::Quotes => ("from the sources", "sources"),
-        _ => ("quotations alone", "quotes"),
+    let (name, change, prompt) = match run.settings.answer.prompt {
+        AnswerPrompt::Quotes => ("from the sources", "a model writes the answer", "sources"),
+        _ => ("quotations alone", "no model writes", "quotes"),
     };
-    // a model for practice writes nothing of use over documents of one's own
-    let is_answerable = prompt == "quotes" || !run.is_practice();
-    if !hits.is_empty() && is_answerable {
-        add(name.to_owned(), &[("answer.prompt", prompt.to_owned())]);
+    // a model for practice writes nothing of use over documents of one's own, and a run that fell
+    // back to quotations has them
+    let can_differ = if prompt == "quotes" {
+        !run.is_quoted()
+    } else {
+        !run.is_practice()
+    };
+    if !hits.is_empty() && can_differ {
+        let settings = [("answer.prompt", prompt.to_owned())];
+        add(name.to_owned(), change, &settings);
     }
     if run.scope != Scope::default() {
         let no_scope = [("answer.scope", false.to_string())];
-        add("as one fact".to_owned(), &no_scope);
+        let change = "whatever its words name, the whole folder is searched once";
+        add("as one fact".to_owned(), change, &no_scope);
     }
     for variant in all.iter_mut().take(MAX_CHOSEN) {
         variant.is_chosen = true;
     }
     all
+}
+
+/// Returns whether a lookup found more than was read.
+fn has_more(lookup: &Lookup) -> bool {
+    let read = lookup.context.as_ref().map_or(0, |of| of.chunks.len());
+    lookup.hits().len() > read
 }
 
 /// Returns the passages in the longest prompt of a run; `None` where it had none.
@@ -259,7 +303,70 @@ pub fn parse_settings(typed: &str) -> Result<Settings, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::QuestionKind;
+    use crate::event::{ChunkText, Context, ContextChunk, Hit, QuestionKind, Retrieval};
+    use crate::story::{Origin, Step};
+
+    /// Returns a run that found some chunks, and read the first of them.
+    fn make_read(found: u64, read: u32) -> Run {
+        let chunk = |id| ChunkText {
+            id,
+            ..ChunkText::default()
+        };
+        let hits = (1..=found).map(|id| Hit::with_rank(chunk(id), 1));
+        let chunks = (1..=read).map(|label| ContextChunk {
+            label,
+            chunk: label.into(),
+            tokens: 1,
+        });
+        let mut lookup = Lookup::default();
+        lookup.retrieval = Some(Retrieval {
+            hits: hits.collect(),
+            ..Retrieval::default()
+        });
+        lookup.context = Some(Context {
+            chunks: chunks.collect(),
+            dropped: Vec::new(),
+            prompt_tokens: 1,
+            available_tokens: 1,
+        });
+        let mut run = Run::default();
+        run.settings.answer.prompt = AnswerPrompt::Sources;
+        run.lookups.push(lookup);
+        run
+    }
+
+    #[test]
+    fn a_variant_that_cannot_differ_is_none() {
+        let names = |run: &Run| -> Vec<String> {
+            let all = variants(run).into_iter();
+            all.map(|variant| variant.name).collect()
+        };
+        let mut run = make_read(4, 3);
+        let all = [
+            "2 passages",
+            "5 passages",
+            "without [1]",
+            "quotations alone",
+        ];
+        assert_eq!(names(&run), all);
+        // all that was found is read
+        assert_eq!(names(&make_read(3, 3)), [all[0], all[2], all[3]]);
+        // the run fell back to quotations, of which the last passage gave none
+        run.steps.push(Step {
+            origin: Origin::Given,
+            ..Step::default()
+        });
+        assert_eq!(names(&run), [all[1], all[2]]);
+
+        let mut variants = Variants::new(&run);
+        let setting = |key: &str, value: &str| vec![(key.to_owned(), value.to_owned())];
+        let k = run.settings.retriever.k;
+        let known = variants.add_typed("k", setting("retriever.k", &k.to_string()));
+        assert!(known.is_err());
+        let other = setting("retriever.k", &(k + 9).to_string());
+        assert!(variants.add_typed("k", other.clone()).is_ok());
+        assert!(variants.add_typed("k", other).is_err());
+    }
 
     #[test]
     fn settings_are_typed_with_their_values() {

@@ -72,10 +72,10 @@ impl App {
             }
         }
         let variants = self.ui.work.variants.as_mut();
-        if let Some(variants) = variants.filter(|_| !settings.is_empty()) {
-            variants.add_typed(&text::one_line(typed), settings);
+        match variants.filter(|_| !settings.is_empty()) {
+            Some(variants) => variants.add_typed(&text::one_line(typed), settings),
+            None => Ok(()),
         }
-        Ok(())
     }
 
     /// Tries the variants that are chosen, one after the other.

@@ -174,7 +174,7 @@ fn variant_row(page: &Page<'_>, variant: &Variant, own: &Run, columns: Columns) 
     let (tone, sign, words) = match &variant.run {
         None => {
             let sign = if variant.is_chosen { "[x]" } else { "[ ]" };
-            (Tone::Quiet, sign, settings_words(variant))
+            (Tone::Quiet, sign, harmless::one_line(&variant.change))
         }
         Some(run) => {
             let (tone, sign) = if is_same(run, own) {
@@ -199,19 +199,6 @@ fn variant_row(page: &Page<'_>, variant: &Variant, own: &Run, columns: Columns) 
         page.span(name_tone, text::left(&variant.name, columns.name)),
         page.span(tone, format!("  {}", text::clip(&words, room))),
     ])
-}
-
-/// Returns the settings that a variant changes, as they are typed.
-fn settings_words(variant: &Variant) -> String {
-    let settings = variant.settings.iter();
-    let settings = settings.map(|(key, value)| format!("{key}={value}"));
-    let words = text::join(settings, " ");
-    // one that was typed is named by them
-    if words == variant.name {
-        String::new()
-    } else {
-        harmless::one_line(&words)
-    }
 }
 
 /// Returns whether a run has the answer of another one, or holds its short answer.

@@ -2885,7 +2885,9 @@ fn variants_are_tried_one_after_the_other_and_one_of_them_is_asked_with() {
     screen.resize(200, 60).press("v");
     // nothing is tried before it is chosen
     assert_eq!(screen.commands(), [Command::ListModels]);
-    screen.shows("[x] k = 5").shows("try the 4 that are chosen");
+    screen
+        .shows("[x] 5 passages")
+        .shows("try the 4 that are chosen");
     screen.press("G enter");
     let mut changes = Vec::new();
     while let [Command::Try(tried)] = screen.commands().as_slice() {
@@ -3092,6 +3094,11 @@ fn variants_are_chosen_in_a_list_or_typed() {
     screen
         .press("enter")
         .shows("[ ] retriever.k=7 answer.scope=false");
+    screen
+        .press("G k enter")
+        .type_text("retriever.k=7 answer.scope=false");
+    screen.press("enter").shows("these are the settings of");
+    screen.press("esc");
     screen.press("g j j j j enter").shows("4 at most");
     screen.press("g space j space j space j j space G enter");
     let changes: Vec<Vec<(String, String)>> = screen
@@ -3162,7 +3169,10 @@ fn the_cells_of_variants_show_the_selected_one() {
     screen.resize(60, 16).press("j");
     let text = screen.text(60, 40);
     let columns = text.lines().find(|row| row.contains("   this run"));
-    assert!(columns.is_some_and(|row| row.contains("k = 5")), "{text}");
+    assert!(
+        columns.is_some_and(|row| row.contains("5 passages")),
+        "{text}"
+    );
     // answers start in one column, behind the longest name
     let text = screen.press("k").text(60, 40);
     let row = |name: &str| text.lines().find(|row| row.contains(name));
