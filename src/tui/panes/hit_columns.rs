@@ -41,7 +41,7 @@ impl Columns {
         let has_both = cells >= 90;
         let bar = if has_both { BAR + 2 } else { 0 };
         let reason = reason_cells(run);
-        let longest = location_cells(run, cells);
+        let longest = location_cells(run);
         let room = |scores: Scores| {
             let taken = GUTTER + scores.cells() + bar + reason + 1;
             cells.saturating_sub(taken)
@@ -83,13 +83,14 @@ impl Columns {
     /// Gives locations the cells that most of them need, and all of them where there is room; what
     /// is left goes to the texts of the hits, or to the locations when it is too little for them.
     fn fit(&mut self, run: &Run, least: usize) {
-        let longest = location_cells(run, self.cells);
+        let longest = location_cells(run);
         // one long name takes no text from the others
         let paths = locations(run).map(|location| text::width(&location));
         let usual = usual_cells(paths).max(self.cells / 4).min(longest);
         let text_beside = |location: usize| self.location.checked_sub(location + TEXT_GAP);
-        let has_text = text_beside(usual).is_some_and(|text| text >= MIN_ZOOMED_TEXT);
-        let is_cut = 2 * longest > 3 * usual && has_text;
+        let leaves_text =
+            |location| text_beside(location).is_some_and(|text| text >= MIN_ZOOMED_TEXT);
+        let is_cut = 2 * longest > 3 * usual && leaves_text(usual) && !leaves_text(longest);
         let location = if is_cut { usual } else { longest };
 
         if let Some(text) = text_beside(location).filter(|text| *text >= least) {
@@ -137,10 +138,10 @@ fn locations(run: &Run) -> impl Iterator<Item = String> {
     hits(run).map(|(_, hit)| words::hit_location(hit))
 }
 
-/// Returns the cells of the longest location of a run, at most half of all.
-fn location_cells(run: &Run, cells: usize) -> usize {
+/// Returns the cells of the longest location of a run.
+fn location_cells(run: &Run) -> usize {
     let widths = locations(run).map(|location| text::width(&location));
-    widths.max().unwrap_or(0).min(cells / 2)
+    widths.max().unwrap_or(0)
 }
 
 /// Returns the cells that three of four texts need.

@@ -2469,6 +2469,23 @@ fn a_selected_sentence_has_the_words_of_its_source_below_it() {
 }
 
 #[test]
+fn the_name_of_a_hit_is_whole_before_there_are_ranks_beside_it() {
+    let name = format!("{}.md", "insurance-of-the-association-".repeat(2));
+    let mut records = recorded();
+    for record in &mut records {
+        if let Event::Run(RunEvent::RetrievalFinished { retrieval, .. }) = &mut record.event {
+            name.clone_into(&mut retrieval.hits[0].chunk.document);
+        }
+    }
+    let mut screen = ready();
+    screen.apply(&records).press("esc 3");
+    for width in [120, 200] {
+        let text = screen.text(width, 36);
+        assert!(text.contains(&name), "{width}: {text}");
+    }
+}
+
+#[test]
 fn other_likely_words_name_the_source_that_has_them() {
     let mut records = long_answer();
     let others = ["notebooks", "drawings"].map(|text| Alternative {
