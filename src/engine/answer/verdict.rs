@@ -7,7 +7,7 @@ use crate::event::{
     Conflict, Support, UncertainWord, Verdict, VerdictFit, VerdictKind, logistic, logit_of,
     saturating_u32,
 };
-use crate::index::{content_words, is_content_word};
+use crate::index::{content_words, is_content_word, short_text_language};
 use crate::llm::Token;
 use crate::methods::query::{Word, words};
 
@@ -126,7 +126,11 @@ impl Statements {
     }
 
     fn find_least_certain(&mut self, question: &str, sentence: &Sentence) {
-        let language = language(sentence.text());
+        let language = match language(sentence.text()) {
+            // too short to detect it by its letters
+            "en" => short_text_language(sentence.text()).unwrap_or("en"),
+            known => known,
+        };
         let asked = content_words(question, language);
         let carries = |word: &str| {
             is_content_word(word, language)

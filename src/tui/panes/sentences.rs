@@ -262,7 +262,14 @@ impl<'a> Sentence<'a> {
     /// where there is more room for them.
     fn marks_below(&self, word: &UncertainWord, line: &Line<'_>, room: usize) -> Option<String> {
         let row = plain(line);
-        let at = row.find(&word.text).filter(|_| !word.text.is_empty())?;
+        let is_inside = |beside: Option<char>| {
+            beside.is_some_and(|c| c.is_alphanumeric() && !text::is_dense(c))
+        };
+        // "he" is not in "the"
+        let (at, _) = row.match_indices(&word.text).find(|(at, found)| {
+            let after = row[at + found.len()..].chars().next();
+            !found.is_empty() && !is_inside(row[..*at].chars().next_back()) && !is_inside(after)
+        })?;
         let before = text::width(&row[..at]);
         let marks = "▂".repeat(text::width(&word.text));
 

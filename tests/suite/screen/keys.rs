@@ -2486,6 +2486,28 @@ fn the_name_of_a_hit_is_whole_before_there_are_ranks_beside_it() {
 }
 
 #[test]
+fn the_word_that_is_marked_as_unsure_is_a_whole_one() {
+    let mut records = long_answer();
+    for record in &mut records {
+        if let Event::Run(RunEvent::VerdictGiven { verdict }) = &mut record.event {
+            verdict.least_certain = Some(UncertainWord {
+                step: 1,
+                text: "a".to_owned(),
+                probability: 0.3,
+            });
+        }
+    }
+    let mut screen = ready();
+    let text = screen.apply(&records).press("esc").text(120, 60);
+    let row = |part: &str| {
+        let cells = |row: &str| Some(row[..row.find(part)?].chars().count());
+        text.lines().find_map(cells)
+    };
+    let word = row("Mira Oakes was a student").map(|at| at + "Mira Oakes was ".len());
+    assert_eq!(row("▂ 30 % likely"), word, "{text}");
+}
+
+#[test]
 fn other_likely_words_name_the_source_that_has_them() {
     let mut records = long_answer();
     let others = ["notebooks", "drawings"].map(|text| Alternative {
