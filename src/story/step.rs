@@ -185,18 +185,43 @@ impl Certainty {
     /// Returns the certainty of a sentence by the entropies of its tokens; `None` without words.
     pub fn from_tokens(tokens: &[Token]) -> Option<Self> {
         let (word, entropy) = least_sure_word(tokens)?;
-        let sum: f32 = tokens.iter().map(|token| token.entropy).sum();
-        let mean = sum / tokens.len() as f32;
         Some(if entropy >= GUESSING {
             Self::Guessing(word)
         } else if entropy >= UNSURE {
             Self::UnsureOf(word)
-        } else if mean >= UNSURE {
+        } else if mean_entropy(tokens) >= UNSURE {
             Self::UnsureOfWording
         } else {
             Self::Sure
         })
     }
+
+    /// Returns the entropy that it is read from in the tokens of its sentence, nats: that of the
+    /// word that it names, or of the least sure one; without such a word, the mean of all tokens.
+    pub fn entropy(&self, tokens: &[Token]) -> f32 {
+        let least = || least_sure_word(tokens).map_or(0.0, |(_, entropy)| entropy);
+        match self {
+            Self::UnsureOfWording => mean_entropy(tokens),
+            Self::Sure => least(),
+            Self::UnsureOf(named) | Self::Guessing(named) => {
+                let words = word_entropies(tokens).into_iter();
+                let of_named = words.filter(|(word, _)| bare(word) == named);
+                let entropies = of_named.map(|(_, entropy)| entropy);
+                entropies.reduce(f32::max).unwrap_or_else(least)
+            }
+        }
+    }
+}
+
+fn mean_entropy(tokens: &[Token]) -> f32 {
+    let sum: f32 = tokens.iter().map(|token| token.entropy).sum();
+    sum / tokens.len().max(1) as f32
+}
+
+/// Returns a word without the punctuation around it, unless it is nothing else.
+fn bare(word: &str) -> &str {
+    let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
+    if bare.is_empty() { word } else { bare }
 }
 
 /// Returns the word of a sentence that the model was least sure of, with the mean entropy of its
@@ -216,9 +241,7 @@ pub fn least_sure_word(tokens: &[Token]) -> Option<(String, f32)> {
                 let by_content = says_something(a).cmp(&says_something(b));
                 by_content.then(a_entropy.total_cmp(b_entropy))
             })?;
-    let bare = word.trim_matches(|c: char| c.is_ascii_punctuation());
-    let shown = if bare.is_empty() { &word } else { bare };
-    Some((shown.to_owned(), entropy))
+    Some((bare(&word).to_owned(), entropy))
 }
 
 /// Returns the words of a sentence (tokens up to the next space) with the mean entropy of their
@@ -262,11 +285,13 @@ mod tests {
             ),
             (&[], None),
         ] {
-            assert_eq!(
-                Certainty::from_tokens(&tokens(words)),
-                expected,
-                "{words:?}"
-            );
+            let tokens = tokens(words);
+            let certainty = Certainty::from_tokens(&tokens);
+            assert_eq!(certainty, expected, "{words:?}");
+            // what is drawn beside the words says the same
+            let entropy = certainty.as_ref().map(|known| known.entropy(&tokens));
+            let is_sure = certainty.is_none_or(|known| known == Certainty::Sure);
+            assert_eq!(entropy.is_none_or(|known| known < UNSURE), is_sure);
         }
     }
 

@@ -8,7 +8,7 @@ use crate::config::{Config, Location, LocationPart, Setting};
 use crate::event::{
     AnswerSamples, Citation, CorpusCard, GateCard, Hit, LeftOut, ModelCard, ModelRole,
     NearestSentence, Numbering, Outcome, Part, QuestionKind, RunUsage, Scope, Support, Turn,
-    UncertainWord, Utility, Verdict,
+    UncertainWord, Uncertainty, Utility, Verdict,
 };
 use crate::story::lookup::Lookup;
 use crate::story::progress::TextProgress;
@@ -234,6 +234,20 @@ impl Run {
             }
             Some(_) | None => Certainty::from_tokens(step.tokens_of(version)),
         }
+    }
+
+    /// Returns the uncertainty of a version of a sentence as it is shown beside its certainty:
+    /// where that is of its words, their entropy. The mean of a sentence is low where one word of
+    /// it was a guess.
+    pub fn shown_uncertainty(&self, step: &Step, version: usize) -> Option<Uncertainty> {
+        let measured = step.uncertainties().nth(version)??;
+        let certainty = self.certainty(step, version);
+        let of_words = certainty.filter(|_| words::is_of_words(measured));
+        let entropy = of_words.map(|known| known.entropy(step.tokens_of(version)));
+        Some(Uncertainty {
+            value: entropy.unwrap_or(measured.value),
+            ..measured.clone()
+        })
     }
 
     /// Returns the word of a sentence that carries the answer and of which the model was unsure.

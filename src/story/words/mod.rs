@@ -22,7 +22,7 @@ pub use places::{
     naming_hit, place_caption, word_scores,
 };
 pub use runs::{
-    call, certainty, follow_up, gate_decision, is_in_nats, is_unsure, left, measure, omission,
-    operation, outcome, part_name, preset, preset_name, reference, utility_change,
+    call, certainty, follow_up, gate_decision, is_in_nats, is_of_words, is_unsure, left, measure,
+    omission, operation, outcome, part_name, preset, preset_name, reference, utility_change,
 };
 pub use verdict::{Searched, filtered_verdict, likely, scope, support, verdict, verdict_sign};

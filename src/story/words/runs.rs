@@ -221,6 +221,11 @@ pub fn certainty(certainty: &Certainty) -> String {
     }
 }
 
+/// Returns whether no gate decided about a sentence, so that its words show how sure the model was.
+pub fn is_of_words(measured: &Uncertainty) -> bool {
+    measured.decision == Decision::Measured && is_in_nats(measured.measure)
+}
+
 /// Returns whether a sentence is above the threshold of its gate.
 pub fn is_unsure(measured: &Uncertainty) -> bool {
     let threshold = measured.threshold;

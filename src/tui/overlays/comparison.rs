@@ -327,7 +327,7 @@ fn uncertainty_cell(run: &Run) -> Cell {
     let measured = run
         .steps
         .iter()
-        .filter_map(|step| Some((step.step, step.uncertainty.as_ref()?)));
+        .filter_map(|step| Some((step.step, run.shown_uncertainty(step, step.replaced.len())?)));
     let highest = measured.max_by(|(_, a), (_, b)| a.value.total_cmp(&b.value));
     let words = highest.map_or_else(
         || "·".to_owned(),

@@ -5,7 +5,7 @@ use ratatui::text::{Line, Span};
 
 use crate::config::{AnswerPrompt, RetrieverKind};
 use crate::event::{Decision, GateCard, UncertainRegion, Uncertainty as Measured};
-use crate::story::words::{self, is_in_nats, is_unsure, measure};
+use crate::story::words::{self, is_in_nats, is_of_words, is_unsure, measure};
 use crate::story::{
     Certainty, GUESSING, Origin, Run, Step, Token, UNSURE, least_sure_word, word_entropies,
 };
@@ -45,16 +45,16 @@ impl View for Uncertainty {
         let full_bar = full_bar(run);
         let steps = run.steps.iter().enumerate();
         for (row, step) in steps.filter(|(_, step)| !step.is_rule()) {
-            for (version, measured) in step.uncertainties().enumerate() {
+            for version in 0..=step.replaced.len() {
                 let name = if version == 0 {
                     format!("s{}", step.step)
                 } else {
                     " ↳".to_owned()
                 };
-                let line = match measured {
-                    Some(uncertainty) => {
+                let line = match run.shown_uncertainty(step, version) {
+                    Some(shown) => {
                         let certainty = run.certainty(step, version);
-                        measured_row(page, &name, uncertainty, full_bar, certainty)
+                        measured_row(page, &name, &shown, full_bar, certainty)
                     }
                     None if version < step.replaced.len() => state_row(page, &name, "no better"),
                     None => open_row(page, &name, run, step),
@@ -151,10 +151,16 @@ fn sampled_measures(run: &Run) -> Option<String> {
 
 /// The value of a full bar: the largest entropy or threshold of the run, at least [`FULL_BAR`].
 fn full_bar(run: &Run) -> f32 {
-    let measured = run.steps.iter().flat_map(Step::uncertainties).flatten();
+    let measured = run.steps.iter().flat_map(|step| shown_measures(run, step));
     let in_nats = measured.filter(|of| is_in_nats(of.measure));
     let values = in_nats.flat_map(|of| [Some(of.value), of.threshold]);
     values.flatten().fold(FULL_BAR, f32::max)
+}
+
+/// Returns the bars of a sentence, one for each version that was measured.
+fn shown_measures(run: &Run, step: &Step) -> impl Iterator<Item = Measured> {
+    let versions = 0..=step.replaced.len();
+    versions.filter_map(|version| run.shown_uncertainty(step, version))
 }
 
 fn name_span(page: &Page<'_>, name: &str) -> Span<'static> {
@@ -195,7 +201,16 @@ fn measured_row(
     };
 
     let mut line = Line::from(name_span(page, name));
-    line.spans.extend(measured_bar(page, uncertainty, full_bar));
+    let is_uncertain = certainty
+        .as_ref()
+        .is_some_and(|known| is_of_words(uncertainty) && *known != Certainty::Sure);
+    let tone = if is_uncertain || is_unsure(uncertainty) {
+        Tone::Warning
+    } else {
+        Tone::Bar
+    };
+    line.spans
+        .extend(measured_bar(page, uncertainty, full_bar, tone));
     line.push_span(page.span(Tone::Text, format!(" {:.2}", uncertainty.value)));
     let unit = if page.scene.ui.panes.zoomed { unit } else { "" };
     line.push_span(page.span(Tone::Quiet, format!("{unit}  ")));
@@ -212,16 +227,15 @@ fn measured_row(
     line
 }
 
-/// Returns the bar of a value, in the colour of a warning where it is unsure, with a tick at the
-/// threshold.
-fn measured_bar(page: &Page<'_>, uncertainty: &Measured, full_bar: f32) -> Vec<Span<'static>> {
+/// Returns the bar of a value with a tick at the threshold.
+fn measured_bar(
+    page: &Page<'_>,
+    uncertainty: &Measured,
+    full_bar: f32,
+    tone: Tone,
+) -> Vec<Span<'static>> {
     let cells = bar_cells(page.cells);
     let (filled, rest) = text::bar(uncertainty.value / full_bar, cells);
-    let tone = if is_unsure(uncertainty) {
-        Tone::Warning
-    } else {
-        Tone::Bar
-    };
     let place = |threshold: f32| (threshold / full_bar * cells as f32).round() as usize;
     let tick = uncertainty.threshold.map(place);
     let end = filled.chars().count();
@@ -284,16 +298,16 @@ fn shown_step<'a>(scene: &Scene<'_>, run: &'a Run) -> Option<&'a Step> {
     let in_progress = if scene.ui.is_in_progress(run) {
         run.steps.last()
     } else {
-        steps.max_by(|a, b| highest(a).total_cmp(&highest(b)))
+        steps.max_by(|a, b| highest(run, a).total_cmp(&highest(run, b)))
     };
 
     let shown = selected.or(in_progress);
     shown.filter(|step| !step.first_tokens().is_empty())
 }
 
-/// The highest uncertainty that was measured of a sentence; 0 for none.
-fn highest(step: &Step) -> f32 {
-    let values = step.uncertainties().flatten().map(|of| of.value);
+/// The highest bar of a sentence; 0 for none.
+fn highest(run: &Run, step: &Step) -> f32 {
+    let values = shown_measures(run, step).map(|of| of.value);
     values.fold(0.0, f32::max)
 }
 
@@ -494,9 +508,16 @@ fn gate_rows(page: &mut Page<'_>, run: &Run, full_bar: f32) {
         None => "this run searches once, at the start".to_owned(),
     };
     let mut measured = run.steps.iter().flat_map(Step::uncertainties).flatten();
-    let of_bars = measured.next().map(|uncertainty| uncertainty.measure);
-    let bar = match of_bars.filter(|known| page.scene.ui.panes.zoomed && is_in_nats(*known)) {
-        Some(known) => format!(" · bars: {}, 0 to {full_bar:.1} nats", measure(known)),
+    let of_bars = measured.next().filter(|of| is_in_nats(of.measure));
+    let bar = match of_bars.filter(|_| page.scene.ui.panes.zoomed) {
+        Some(known) => {
+            let measure = if is_of_words(known) {
+                "entropy of the least sure word"
+            } else {
+                measure(known.measure)
+            };
+            format!(" · bars: {measure}, 0 to {full_bar:.1} nats")
+        }
         None => String::new(),
     };
     page.text(Tone::Quiet, " ", &format!("{gate}{bar}"));
