@@ -85,6 +85,7 @@ impl Statements {
             ..Self::default()
         };
 
+        let mut stating: Vec<&Sentence> = Vec::new();
         for sentence in sentences {
             let text = &without_marks(sentence.text());
             let lower = text.to_lowercase();
@@ -102,10 +103,17 @@ impl Statements {
                 } else {
                     statements.cited.push(sentence.step);
                 }
-                statements.find_least_certain(question, sentence);
+                stating.push(sentence);
             }
         }
 
+        // what no source holds is marked as that, and is often not the answer but how it is found
+        let has_cited = !statements.cited.is_empty();
+        for sentence in stating {
+            if !has_cited || !sentence.citations.is_empty() {
+                statements.find_least_certain(question, sentence);
+            }
+        }
         statements
     }
 
@@ -418,6 +426,18 @@ mod tests {
         let statements = Statements::new("When was Tam Reeve born?", &answer(&[unsure()]));
         let word = statements.least_certain.map(|word| word.text);
         assert_eq!(word.as_deref(), Some("1825"), "not a word of the question");
+    }
+
+    #[test]
+    fn the_word_that_the_model_was_unsure_of_is_of_a_sentence_with_a_source() {
+        let mut planned = sentence("Extract the relevant rows.", false, 0.3);
+        let cited = sentence("Tam Reeve owns the mill.", true, 0.6);
+        let found = Statements::new("Who?", &answer(&[planned.clone(), cited]));
+        assert_eq!(found.least_certain.map(|word| word.probability), Some(0.6));
+
+        planned.step = 2;
+        let alone = Statements::new("Who?", &answer(&[planned]));
+        assert_eq!(alone.least_certain.map(|word| word.step), Some(2));
     }
 
     #[test]
