@@ -195,6 +195,9 @@ pub struct Support {
     /// Whether it was asked of all sources at once, which says yes less often.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub at_once: bool,
+    /// Whether a rule chose the sources by all words of the question, and nothing else was asked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub by_rule: bool,
     /// The largest score of a sentence of the sources: its cosine similarity to the question and
     /// the weighted share of the question's words in it and around it.
     pub score: f32,
@@ -282,10 +285,9 @@ impl VerdictFit {
 }
 
 impl Support {
-    /// Returns whether neither a model nor a rule decided that the sources answer the question: a
-    /// rule that chose them by all of its words is sure.
+    /// Returns whether neither a model nor a rule decided that the sources answer the question.
     pub fn is_unjudged(&self) -> bool {
-        self.stated.is_none() && self.probability < 1.0
+        self.stated.is_none() && !self.by_rule
     }
 }
 

@@ -99,7 +99,7 @@ pub fn ask(mut tools: Tools<'_>, asked: &Ask, publish: Observe<'_>) -> Result<Ou
             } else {
                 Vec::new()
             };
-            read_scope(tools.config, question, &documents)
+            read_scope(question, &documents)
         }
         Some(_) | None => Scope::default(),
     };
@@ -377,7 +377,10 @@ fn search_and_answer<'q>(
             refuse(run, std::mem::take(&mut ranked), Answer::default(), text)
         }
         Some(known) if quotes || !known.supported => {
-            give(run, std::mem::take(&mut ranked), known.supported)
+            // all sources together may be about it, and no sentence of them
+            let supported = known.supported && ranked.fitting().next().is_some();
+            support = Some(Support { supported, ..known });
+            give(run, std::mem::take(&mut ranked), supported)
         }
         Some(known)
             if asks_for_entries(scope, asked)

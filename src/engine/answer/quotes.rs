@@ -60,7 +60,7 @@ pub struct RankedSentences {
     lacks_name: bool,
 }
 
-struct RankedSentence {
+pub struct RankedSentence {
     citation: Citation,
     /// The sentence, of a list its lead.
     source: SourceSentence,
@@ -260,6 +260,14 @@ impl RankedSentences {
         let scores = self.sentences.iter().map(RankedSentence::score);
         let lacking = if self.lacks_name { LACKING } else { 0.0 };
         (scores.fold(0.0, f32::max) - lacking).max(0.0)
+    }
+
+    /// Returns the sentences that are quoted: those that fit nearly as well as the best one.
+    pub fn fitting(&self) -> impl Iterator<Item = &RankedSentence> {
+        let best = self.sentences.first().map_or(0.0, RankedSentence::fit);
+        let least = (best * MIN_RELATIVE).max(MIN_NEAR);
+        let quoted = self.sentences.iter().take(MAX_QUOTES);
+        quoted.filter(move |one| one.fit() >= least && one.score() >= MIN_NEAR)
     }
 }
 
@@ -536,18 +544,14 @@ pub fn add_quotes(run: &mut Run<'_>, ranked: RankedSentences, answer: Answer) ->
 /// Adds the sentences, or the blocks of code that they are in where they are an answer; what only
 /// comes near is named by its line.
 fn add(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer, is_answer: bool) -> Answer {
-    let best = ranked.sentences.first().map_or(0.0, RankedSentence::fit);
-    let least = (best * MIN_RELATIVE).max(MIN_NEAR);
-    let quoted = ranked.sentences.into_iter().take(MAX_QUOTES);
-    let fitting = quoted.filter(|one| one.fit() >= least && one.score() >= MIN_NEAR);
     let mut blocks = BTreeSet::new();
-    for sentence in fitting {
+    for sentence in ranked.fitting() {
         let text = match sentence.code.as_ref().filter(|_| is_answer) {
-            Some(code) if !blocks.insert(code.clone()) => continue,
+            Some(code) if !blocks.insert(code) => continue,
             Some(code) => format!("{FENCE}\n{code}\n{FENCE}"),
             None => format!("“{}”", quotation(sentence.text())),
         };
-        run.give_step(&mut answer, "\n\n", text, Some(sentence.citation));
+        run.give_step(&mut answer, "\n\n", text, Some(sentence.citation.clone()));
     }
     answer.short.clone_from(&answer.text);
     answer

@@ -126,7 +126,7 @@ const MIN_COMPARED: u32 = 4;
 const MAX_SENTENCES: u32 = 1_000_000;
 
 /// Returns the scope of a question over these documents.
-pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scope {
+pub fn read_scope(question: &str, documents: &[String]) -> Scope {
     let text = question.to_lowercase();
     let says = |phrases: &[&str]| phrases.iter().any(|phrase| has_word(&text, phrase));
     let mut named = named_documents(&text, documents);
@@ -140,11 +140,9 @@ pub fn read_scope(config: &Config, question: &str, documents: &[String]) -> Scop
     let mut subjects: Vec<String> = find_comparison(question).into_iter().flatten().collect();
     let files_about = files_about(&text);
     let is_one = matches!(named.as_slice(), [one] if documents.contains(one));
-    // quotations sum up nothing
-    let can_summarise = config.answer.prompt != AnswerPrompt::Quotes;
     let kind = if !subjects.is_empty() {
         QuestionKind::Comparison
-    } else if is_one && can_summarise && says(SUMMARY) {
+    } else if is_one && says(SUMMARY) {
         QuestionKind::Summary
     } else if let Some(subject) = files_about {
         subjects.push(subject);
@@ -601,7 +599,7 @@ mod tests {
                 named.is_empty() || may_name_documents(question),
                 "{question}"
             );
-            let found = read_scope(&Config::default(), question, &documents);
+            let found = read_scope(question, &documents);
             assert_eq!(found, expected, "{question}");
         }
     }
@@ -621,10 +619,10 @@ mod tests {
             ("Quand Mira et Tam sont-ils partis ?", false),
             ("When was Abra founded?", false),
         ] {
-            let scope = read_scope(&config, question, &[]);
+            let scope = read_scope(question, &[]);
             assert_eq!(asks_each(&config, question, &scope), is_each, "{question}");
         }
-        let scope = read_scope(&config, "When did Mira and Tam leave it?", &[]);
+        let scope = read_scope("When did Mira and Tam leave it?", &[]);
         let rewritten = "When did Mira and Tam leave Lorby?";
         assert!(!asks_each(&config, rewritten, &scope));
     }

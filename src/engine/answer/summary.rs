@@ -1,14 +1,20 @@
 //! The summary of a document: it is read in its order, part by part, and each part is summed up
 //! while the next one waits, so that the first sentences do not wait for the last page.
 
+use crate::config::AnswerPrompt;
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Gate, Passages, Run, StepLookup, context};
 use crate::event::{ChunkText, Hit, RunEvent, saturating_u32};
 
+use super::quotes::quotation;
+use super::sources::{SourceSentence, Supports};
 use super::write::write_part;
 
 /// Tokens of a part: what is read in a minute on two cores by a model of two billion parameters.
 const PART_TOKENS: u32 = 1536;
+/// Sections of which the first sentence is quoted, where no model sums up.
+const MAX_OPENINGS: usize = 8;
+const SENTENCE_ENDS: [char; 5] = ['.', '!', '?', '。', '।'];
 
 /// Sums up a document of the index.
 pub fn summarise(
@@ -20,6 +26,9 @@ pub fn summarise(
         Some(corpus) => corpus.index.document(document)?,
         None => Vec::new(),
     };
+    if run.tools.config.answer.prompt == AnswerPrompt::Quotes {
+        return quote_openings(run, document, chunks);
+    }
     let parts = parts(run, chunks)?;
     let count = parts.len();
 
@@ -45,6 +54,42 @@ pub fn summarise(
     }
     answer.short.clone_from(&answer.text);
     Ok((answer, first))
+}
+
+/// Quotes the first sentence of each section of a document, of few sections more of each:
+/// quotations sum up nothing.
+fn quote_openings(
+    run: &mut Run<'_>,
+    document: &str,
+    chunks: Vec<ChunkText>,
+) -> Result<(Answer, Passages), RunError> {
+    let hits = (1..).zip(chunks);
+    let hits = hits.map(|(rank, chunk)| Hit::with_rank(chunk, rank));
+    let passages = read(run, format!("the sections of {document}"), hits.collect())?;
+    let sentences = Supports::new(run.question, &passages);
+
+    let mut sections: Vec<(&[String], Vec<&SourceSentence>)> = Vec::new();
+    for (at, hit) in passages.hits.iter().enumerate() {
+        let own = sentences.sources_of(at);
+        for sentence in own.filter(|one| one.text.trim_end().ends_with(SENTENCE_ENDS)) {
+            let headings = hit.chunk.headings_at(sentence.at);
+            match sections.iter_mut().find(|(known, _)| *known == headings) {
+                Some((_, known)) => known.push(sentence),
+                None => sections.push((headings, vec![sentence])),
+            }
+        }
+    }
+
+    let mut answer = Answer::default();
+    let of_each = (MAX_OPENINGS / 2 / sections.len().max(1)).max(1);
+    for (_, section) in sections.iter().take(MAX_OPENINGS) {
+        for sentence in section.iter().take(of_each) {
+            let text = format!("“{}”", quotation(&sentence.text));
+            run.give_step(&mut answer, "\n\n", text, Some(sentences.quote(sentence)));
+        }
+    }
+    answer.short.clone_from(&answer.text);
+    Ok((answer, passages))
 }
 
 /// Emits the passages of a part in the order of the document, and returns those that fit.

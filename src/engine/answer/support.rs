@@ -71,6 +71,7 @@ pub fn measure(
     let support = Support {
         stated,
         at_once,
+        by_rule: false,
         score,
         probability,
         supported: probability >= min_support,
@@ -86,6 +87,7 @@ pub fn accept(run: &mut Run<'_>) -> Support {
     let support = Support {
         stated: None,
         at_once: false,
+        by_rule: true,
         score: 1.0,
         probability: 1.0,
         supported: true,

@@ -245,7 +245,7 @@ pub fn judge(
             .is_some_and(|other| other.newer != Some(false))
     {
         VerdictKind::Doubtful
-    } else if !statements.is_written && support.is_some_and(|known| known.is_unjudged()) {
+    } else if !statements.is_written && support.is_none_or(|known| known.is_unjudged()) {
         VerdictKind::Quoted
     } else if statements.uncited.is_empty() && !statements.leaves_out {
         VerdictKind::Supported
@@ -329,6 +329,7 @@ mod tests {
         Some(Support {
             stated: Some(stated),
             at_once: false,
+            by_rule: false,
             score: 1.0,
             probability: stated,
             supported: stated >= 0.5,

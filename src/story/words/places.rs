@@ -179,9 +179,13 @@ pub fn hit_location(hit: &Hit) -> String {
 pub fn copies(hit: &Hit) -> Option<String> {
     let named = |copy: &ChunkCopy| {
         let location = location(&copy.document, copy.lines, copy.place.as_ref());
-        let near = copy.near.then(|| match copy.other_words.as_slice() {
+        let others = copy.other_words.iter().map(String::as_str);
+        let others: Vec<&str> = others
+            .filter(|word| copy.date.as_deref() != Some(word))
+            .collect();
+        let near = copy.near.then(|| match others.as_slice() {
             [] => "in almost the same words".to_owned(),
-            words => format!("there: {}", words.join(", ")),
+            others => format!("there: {}", others.join(", ")),
         });
         let remarks = [copy.date.clone(), near];
         let remarks: Vec<String> = remarks.into_iter().flatten().collect();

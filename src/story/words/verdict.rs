@@ -198,6 +198,7 @@ mod tests {
         Some(Support {
             stated: None,
             at_once: false,
+            by_rule: false,
             score: 0.7,
             probability,
             supported: probability >= 0.3,

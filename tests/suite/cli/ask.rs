@@ -96,7 +96,7 @@ fn explain_names_the_fields_the_words_and_the_rules() {
         "When does the ferry boat leave?",
         "--quotes",
     ]);
-    quoted.prints("\n      also in ferry-old.md:1-4 (in almost the same words, 2023-01-09)\n");
+    quoted.prints("\n      also in ferry-old.md:1-4 (2023-01-09, in almost the same words)\n");
 
     test.write("lamps/ridge-7.md", "# Ridge 7\n\nIt weighs 250 grams.\n");
     let other = "# Ridge 6\n\nHow much does it weigh? 200 grams, and less than the Ridge 7.\n";
@@ -821,6 +821,30 @@ fn a_sentence_that_two_chunks_share_is_quoted_once_and_whole() {
     let holding: Vec<&str> = holding.collect();
     assert_eq!(holding.len(), 1, "{quotes}");
     assert!(holding[0].starts_with("“The way"), "{quotes}");
+}
+
+#[test]
+fn a_summary_without_a_model_quotes_the_first_sentence_of_each_section() {
+    let test = TestEnvironment::new();
+    let text = "# Ships\n\nThe Heron sails north. She is old.\n\n## Crew\n\n- Ann\n- Bob\n\n\
+        Ann steers. Bob cooks.\n";
+    test.write("notes/ships.md", text);
+    for question in ["Summarise ships.md", "Summarise the file ships.md, please."] {
+        let asked = test.run(["ask", "notes", question, "--quotes"]).succeeds();
+        asked.prints_in_order(&[
+            "“The Heron sails north.” [1]\n“She is old.” [1]\n",
+            "“Ann steers.” [1]\n“Bob cooks.” [1]\n",
+            "◇ quoted: no model judged whether this answers it",
+        ]);
+    }
+
+    let asked = test.run([
+        "ask",
+        "notes",
+        "Compare ships.md with people.md",
+        "--quotes",
+    ]);
+    asked.succeeds().does_not_print("it states nothing itself");
 }
 
 #[test]

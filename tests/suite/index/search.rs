@@ -292,7 +292,7 @@ fn a_filter_limits_both_lists_to_its_documents() {
         ("reports/*", 1, "reports/lamps.md"),
         ("type:html", 1, "reports/2024/lamps.html"),
         ("buoys/0* buoys/11.md", 11, "buoys/"),
-        (&this_year, 62, ""),
+        (&this_year, 61, ""),
         ("before:1999", 0, ""),
         ("nowhere", 0, ""),
     ];
