@@ -350,6 +350,11 @@ fn a_chunk_is_found_by_the_name_of_its_file_and_its_headings() {
         ("m2.md", &merlin),
         ("m3.md", &heron),
         ("m4.md", &plover),
+        (
+            "Wherry/rules.md",
+            "They hang in the shed, and three of them are old.",
+        ),
+        ("boats.md", "A wherry rests here beside the mill, as it did."),
         ("Tam Reeve/card.txt", "Phone: 555 0121, in the shed."),
         ("Ann Voss/card.txt", "Phone: 555 0122, in the hall."),
         ("chapter-03.md", "The dam of the mill was raised."),
@@ -376,6 +381,7 @@ fn a_chunk_is_found_by_the_name_of_its_file_and_its_headings() {
         &index,
         &[
             ("the phone of Oona Lisk", "People/Oona Lisk.md"),
+            ("wherry", "Wherry/rules.md"),
             ("Ilse Brandt, phone", "People/Ilse Brandt.md"),
             ("the phone of Tam Reeve", "Tam Reeve/card.txt"),
             ("Ann Voss, phone", "Ann Voss/card.txt"),
