@@ -12,7 +12,7 @@ use super::folder::{Index, OpenFolder};
 use super::fusion::{Fused, fuse};
 use super::generation::Generation;
 use super::lexical::analyser::{self, QueryWord, STOP_MARK};
-use super::lexical::{Statistics, chunk_place_words};
+use super::lexical::{Statistics, chunk_language, weighted_place};
 use super::manifest::DocumentEntry;
 use super::mentions::{NamingText, naming_texts};
 use super::vectors::VectorStore;
@@ -233,8 +233,12 @@ impl<'a> LocalSearch<'a> {
         for (hit, scores) in own.into_iter().zip(scores) {
             let document = names.own_document(&hit.chunk.document).unwrap_or_default();
             let entry = generation.manifest.documents.get(document);
-            let language = entry.map_or("", |entry| entry.language.as_str());
-            let place = chunk_place_words(&hit.chunk, document, language);
+            let language = match entry {
+                Some(entry) if entry.other_languages.is_empty() => &entry.language,
+                Some(entry) => chunk_language(&hit.chunk, &entry.language),
+                None => "",
+            };
+            let place = weighted_place(document, &hit.chunk.headings, language);
             for score in scores {
                 let in_place = place.iter().filter(|word| word.text == score.form).count();
                 let form = score.form.trim_start_matches(STOP_MARK);

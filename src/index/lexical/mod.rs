@@ -517,17 +517,18 @@ pub(in crate::index) fn words<'l>(
     (words, language)
 }
 
-/// Returns the words of the place of a chunk, as often as they count.
-pub(in crate::index) fn chunk_place_words(
-    chunk: &ChunkText,
-    document: &str,
-    of_document: &str,
-) -> Vec<Token> {
+/// Returns the language in which the words of a chunk are.
+pub(in crate::index) fn chunk_language<'l>(chunk: &ChunkText, of_document: &'l str) -> &'l str {
     let (_, language) = passage_words(&chunk.text, of_document);
-    weighted_place(document, &chunk.headings, language)
+    language
 }
 
-fn weighted_place(document: &str, headings: &[String], language: &str) -> Vec<Token> {
+/// Returns the words of the place of a chunk, as often as they count.
+pub(in crate::index) fn weighted_place(
+    document: &str,
+    headings: &[String],
+    language: &str,
+) -> Vec<Token> {
     let place = place_words(document, headings, language);
     // no phrase reaches from one time into the next
     let length = place.last().map_or(0, |word| word.position + 2);

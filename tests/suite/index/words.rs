@@ -354,7 +354,10 @@ fn a_chunk_is_found_by_the_name_of_its_file_and_its_headings() {
             "Wherry/rules.md",
             "They hang in the shed, and three of them are old.",
         ),
-        ("boats.md", "A wherry rests here beside the mill, as it did."),
+        (
+            "boats.md",
+            "A wherry rests here beside the mill, as it did.",
+        ),
         ("Tam Reeve/card.txt", "Phone: 555 0121, in the shed."),
         ("Ann Voss/card.txt", "Phone: 555 0122, in the hall."),
         ("chapter-03.md", "The dam of the mill was raised."),
