@@ -14,6 +14,9 @@ const ZEROS: &[char] = &[
     '\u{17e0}', '\u{1810}',
 ];
 
+/// The signs that end a sentence.
+pub const SENTENCE_ENDS: [char; 6] = ['.', '!', '?', '。', '！', '？'];
+
 /// Returns a text in its normal form: NFKC, without characters that are not seen and without the
 /// points and vowel signs of Hebrew and Arabic and the nukta of Hindi, with one letter where Arabic
 /// and Persian keyboards or spellings have two, and with ASCII digits. Case and accents stay.

@@ -44,9 +44,10 @@ const FILLERS: [&str; 12] = [
     "d", "de", "del", "den", "of", "st", "nd", "rd", "th", "er", "e", "o",
 ];
 /// Words in front of the number of something else: `chapter_12_2020`, `ticket-198712`.
-const COUNTED: [&str; 18] = [
-    "article", "chapter", "ch", "dsc", "img", "issue", "model", "no", "nr", "page", "part", "rfc",
-    "room", "sec", "section", "ticket", "top", "vol",
+const COUNTED: [&str; 26] = [
+    "article", "chapter", "ch", "din", "dsc", "en", "ieee", "img", "iso", "issue", "model", "no",
+    "nr", "office", "page", "part", "port", "rfc", "room", "sec", "section", "server", "ticket",
+    "top", "vol", "windows",
 ];
 const WEEKS: [&str; 3] = ["w", "kw", "week"];
 
@@ -598,6 +599,8 @@ mod tests {
             ("vision 2098.md", ""),
             ("IMG_2019.jpg", ""),
             ("room 2012.md", ""),
+            ("DIN EN 1992 Eurocode.md", ""),
+            ("windows-2000/install.md", ""),
             ("v2019.md", ""),
             ("2019a.md", ""),
             ("20241399.md", ""),

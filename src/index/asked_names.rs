@@ -111,16 +111,13 @@ impl AskedNames {
     /// Returns the text of a chunk behind the names of its place that share words with the
     /// question: those of other places distract a reranker.
     pub fn placed_text(&self, chunk: &ChunkText) -> String {
-        let headings = unsaid_headings(&chunk.headings, &chunk.text);
-        let names = path_names(&chunk.document).chain(headings);
-        let is_asked = |name: &&str| {
+        let of_path = path_names(&chunk.document).map(|name| name.replace(['-', '_'], " "));
+        let headings = unsaid_headings(&chunk.headings, &chunk.text).map(str::to_owned);
+        let mut names: Vec<String> = of_path.chain(headings).collect();
+        names.retain(|name| {
             let words = separate_words(name, self.language);
             self.shared_words(&words).next().is_some()
-        };
-        let names: Vec<String> = names
-            .filter(is_asked)
-            .map(|name| name.replace(['-', '_'], " "))
-            .collect();
+        });
         if names.is_empty() {
             return chunk.text.clone();
         }

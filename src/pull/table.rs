@@ -141,7 +141,11 @@ mod tests {
             (
                 1,
                 None,
-                &["LFM2.5 1.2B Instruct", "Jina Reranker v1 tiny"][..],
+                &[
+                    "LFM2.5 1.2B Instruct",
+                    "BGE small English v1.5",
+                    "Jina Reranker v1 tiny",
+                ][..],
             ),
             (
                 8,

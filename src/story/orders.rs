@@ -6,7 +6,7 @@
 
 use serde_json::Value;
 
-use crate::letters::{is_dense, is_unseen};
+use crate::letters::{SENTENCE_ENDS, is_dense, is_unseen};
 
 use super::text::one_line;
 
@@ -43,9 +43,8 @@ const TURNS: &str = "<|im_start|>, <|im_end|>, <|start_header_id|>, <|eot_id|>, 
 
 /// Quotation marks, which make an order a quotation.
 const QUOTES: &str = "\"'`“”„‚‘’«»‹›「『";
-/// Characters that end a clause, and those that end its sentence.
+/// Characters that end a clause.
 const CLAUSE_ENDS: &str = ".!?;:,()…。！？；：，、#*>—–";
-const SENTENCE_ENDS: [char; 6] = ['.', '!', '?', '。', '！', '？'];
 /// Words of a clause in front of an order, such as `Important, please`.
 const LEAD_WORDS: usize = 4;
 /// Characters of a sentence in which an order stands, and those that are shown of it.

@@ -70,6 +70,8 @@ pub(super) fn hit(hit: &Hit) -> Hit {
             .flat_map(|section| &mut section.headings),
     );
     clean(hit.words.iter_mut().map(|scored| &mut scored.word));
+    let copies = hit.copies.iter_mut();
+    clean(copies.flat_map(|copy| &mut copy.other_words));
     hit
 }
 

@@ -97,8 +97,8 @@ fn filter_words(scene: &Scene<'_>) -> String {
 /// Returns the folder of the next run, where the run on the screen used another one.
 fn next_folder_words(scene: &Scene<'_>) -> String {
     let shown = shown_corpus(scene).filter(|_| scene.ui.player.is_none());
-    match shown.zip(scene.state.corpus.as_ref()) {
-        Some((shown, now)) if shown.folder != now.folder => format!(" → next {}", now.folder),
+    match shown.and(scene.state.corpus.as_ref()) {
+        Some(now) if scene.is_over_other_folders() => format!(" → next {}", now.folder),
         Some(_) | None => String::new(),
     }
 }

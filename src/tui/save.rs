@@ -139,15 +139,21 @@ fn cited_text(run: &Run) -> String {
     let mut written = 0;
     let mut is_code = false;
     for (step, place) in run.steps.iter().zip(sentences) {
-        let is_fence = step.text.starts_with("```");
-        if !is_code && !is_fence {
+        let fences = step.text.lines().filter(|line| line.starts_with("```"));
+        let fences = fences.count();
+        if !is_code && fences == 0 {
             let sentence = &text[..place.end];
             let end = sentence.trim_end_matches([' ', '|']).len().max(place.start);
             cited.push_str(&text[written..end]);
             cited.push_str(&labels(step));
             written = end;
+        } else if fences == 2 {
+            // a whole block is quoted
+            cited.push_str(&text[written..place.end]);
+            cited.push_str(&format!("\n\n{}", labels(step).trim_start()));
+            written = place.end;
         }
-        is_code ^= is_fence;
+        is_code ^= fences % 2 == 1;
     }
     cited + &text[written..]
 }
@@ -279,7 +285,34 @@ pub fn rows(buffer: &Buffer) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::plain;
+    use super::*;
+    use crate::event::{Citation, Evidence};
+    use crate::story::Origin;
+
+    #[test]
+    fn a_quoted_block_of_code_has_its_label_below_it() {
+        let quoted = |text: &str, label| Step {
+            text: text.to_owned(),
+            origin: Origin::Given,
+            citations: vec![Citation {
+                label,
+                chunk: u64::from(label),
+                chunk_lines: None,
+                chunk_place: None,
+                file: "a.md".to_owned(),
+                first_line: 1,
+                last_line: 1,
+                place: None,
+                quote: None,
+                evidence: Evidence::Overlap { share: 1.0 },
+            }],
+            ..Step::default()
+        };
+        let mut run = Run::new("1");
+        run.steps = vec![quoted("```\nls -l\n```", 1), quoted("“It lists files.”", 2)];
+        let expected = "```\nls -l\n```\n\n[1]\n\n“It lists files.” [2]";
+        assert_eq!(cited_text(&run), expected);
+    }
 
     #[test]
     fn markdown_shows_the_text_of_a_document_as_it_is() {

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use crate::event::{Hit, ModelRole};
-use crate::story::Run;
+use crate::story::{Run, words};
 
 use super::keys::{Action, Keymap};
 use super::options::Options;
@@ -93,7 +93,8 @@ impl<'a> Scene<'a> {
             let of_run = run.model(ModelRole::Generator);
             of_run.is_some_and(|card| card.file == generator.file)
         };
-        if self.state.runs.iter().any(is_own) {
+        // a model for practice has no instructions
+        if words::is_for_practice(generator, corpus) || self.state.runs.iter().any(is_own) {
             "starting".to_owned()
         } else {
             "the model reads its instructions, once".to_owned()

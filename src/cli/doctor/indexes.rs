@@ -1,5 +1,6 @@
 //! The indexes of this machine, and the database of one on other machines.
 
+use std::collections::HashSet;
 use std::path::Path;
 
 use super::check::Check;
@@ -79,7 +80,8 @@ fn left_out(health: &Health, settings: &CorpusSettings) -> Option<String> {
     let walked = corpus::walk(folder, settings, &mut |_| Flow::Continue).ok()?;
     let omitted = corpus::count_omitted(folder, settings, &walked);
     let mut skipped = health.skipped.clone();
-    skipped.retain(|file| walked.files.iter().any(|found| found.path == file.path));
+    let present: HashSet<&str> = walked.files.iter().map(|file| file.path.as_str()).collect();
+    skipped.retain(|file| present.contains(file.path.as_str()));
     skipped.extend(walked.skipped);
     words::files_not_read(&skipped, &omitted, &health.folder)
 }

@@ -59,7 +59,7 @@ impl Metadata {
             }
             "status" => {
                 let value = value.to_lowercase();
-                self.withdrawn |= WITHDRAWN.iter().any(|word| value.starts_with(word));
+                self.withdrawn = WITHDRAWN.iter().any(|word| value.starts_with(word));
             }
             _ => {}
         }

@@ -377,10 +377,7 @@ fn search_and_answer<'q>(
             refuse(run, std::mem::take(&mut ranked), Answer::default(), text)
         }
         Some(known) if quotes || !known.supported => {
-            // all sources together may be about it, and no sentence of them
-            let supported = known.supported && ranked.fitting().next().is_some();
-            support = Some(Support { supported, ..known });
-            give(run, std::mem::take(&mut ranked), supported)
+            give(run, std::mem::take(&mut ranked), known.supported)
         }
         Some(known)
             if asks_for_entries(scope, asked)

@@ -1,6 +1,8 @@
 //! Questions that a folder can answer, from the headings of its documents: the start page offers
 //! them.
 
+use std::collections::BTreeSet;
+
 use crate::corpus::fold_white_space;
 use crate::engine::stages::continues;
 
@@ -33,10 +35,8 @@ fn questions(documents: &[Vec<String>]) -> Vec<String> {
             let question = headings.iter().find_map(|heading| find(heading));
             questions.extend(question.filter(|question| !questions.contains(question)));
         }
-        // from all over the folder
         let room = MAX_QUESTIONS - found.len();
-        let step = questions.len().div_ceil(room.max(1)).max(1);
-        found.extend(questions.into_iter().step_by(step).take(room));
+        found.extend(spread(questions, room));
     }
     found
 }
@@ -45,17 +45,27 @@ fn questions(documents: &[Vec<String>]) -> Vec<String> {
 /// that they name and the one that every folder answers.
 pub fn examples(documents: &[Vec<String>]) -> Vec<String> {
     let mut found = questions(documents);
+    if found.len() == MAX_QUESTIONS {
+        return found;
+    }
     let topics = documents.iter().filter_map(|headings| {
         let topic = headings.iter().find(|heading| is_topic(heading))?;
-        Some(format!("What is said about “{}”?", without_number(topic)))
+        Some(fold_white_space(without_number(topic)))
     });
-    let mut others: Vec<String> = topics.collect();
-    others.truncate((MAX_QUESTIONS - 1).saturating_sub(found.len()));
-    if found.len() < MAX_QUESTIONS {
-        others.push(OVERVIEW.to_owned());
-    }
-    found.extend(others);
+    let mut topics: Vec<String> = topics.collect();
+    let mut seen = BTreeSet::new();
+    topics.retain(|topic| seen.insert(topic.clone()));
+    let asked = |topic: String| format!("What is said about “{topic}”?");
+    let room = MAX_QUESTIONS - 1 - found.len();
+    found.extend(spread(topics, room).map(asked));
+    found.push(OVERVIEW.to_owned());
     found
+}
+
+/// Returns up to `count` texts from all over a list.
+fn spread(texts: Vec<String>, count: usize) -> impl Iterator<Item = String> {
+    let step = texts.len().div_ceil(count.max(1)).max(1);
+    texts.into_iter().step_by(step).take(count)
 }
 
 /// Returns whether a heading names a topic in a few words.
@@ -157,14 +167,11 @@ mod tests {
         let about = |topic: &str| format!("What is said about “{topic}”?");
         let documents = [
             headings(&["2024", "1. Opening hours"]),
+            headings(&["Opening hours"]),
             headings(&["The chipper"]),
             headings(&["Lease"]),
         ];
-        let expected = [
-            about("Opening hours"),
-            about("The chipper"),
-            OVERVIEW.into(),
-        ];
+        let expected = [about("Opening hours"), about("Lease"), OVERVIEW.into()];
         assert_eq!(examples(&documents), expected);
 
         let with_question = [headings(&["Who owns the pump?"]), headings(&["Lease"])];

@@ -1,8 +1,8 @@
 //! The words with which an answer is refused.
 
-use crate::corpus::language;
 use crate::engine::run::Run;
-use crate::index::short_text_language;
+
+use super::wording::text_language;
 
 /// Returns that the documents do not say, or, where not all of them were searched, that those which
 /// were do not.
@@ -23,13 +23,7 @@ fn is_limited(run: &Run<'_>) -> bool {
 
 /// Returns a refusal in the language of the question; in English where the phrases are not known.
 fn refusal_words(question: &str, is_limited: bool, is_unclear: bool) -> &'static str {
-    let by_letters = language(question);
-    let language = match by_letters {
-        "en" => short_text_language(question).unwrap_or(by_letters),
-        other => other,
-    };
-
-    let [plain, unclear, of_searched] = match language {
+    let [plain, unclear, of_searched] = match text_language(question) {
         "de" => [
             "Ihre Dokumente sagen es nicht.",
             "Ihre Dokumente sagen es nicht eindeutig.",

@@ -1,10 +1,13 @@
 //! The summary of a document: it is read in its order, part by part, and each part is summed up
 //! while the next one waits, so that the first sentences do not wait for the last page.
 
+use std::collections::HashMap;
+
 use crate::config::AnswerPrompt;
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Gate, Passages, Run, StepLookup, context};
 use crate::event::{ChunkText, Hit, RunEvent, saturating_u32};
+use crate::letters::SENTENCE_ENDS;
 
 use super::quotes::quotation;
 use super::sources::{SourceSentence, Supports};
@@ -14,7 +17,8 @@ use super::write::write_part;
 const PART_TOKENS: u32 = 1536;
 /// Sections of which the first sentence is quoted, where no model sums up.
 const MAX_OPENINGS: usize = 8;
-const SENTENCE_ENDS: [char; 5] = ['.', '!', '?', '。', '।'];
+/// Signs that close a quotation or a bracket behind the end of a sentence.
+const CLOSING: [char; 9] = ['"', '”', '’', '»', ')', ']', '*', '_', ' '];
 
 /// Sums up a document of the index.
 pub fn summarise(
@@ -66,30 +70,50 @@ fn quote_openings(
     let hits = (1..).zip(chunks);
     let hits = hits.map(|(rank, chunk)| Hit::with_rank(chunk, rank));
     let passages = read(run, format!("the sections of {document}"), hits.collect())?;
-    let sentences = Supports::new(run.question, &passages);
-
-    let mut sections: Vec<(&[String], Vec<&SourceSentence>)> = Vec::new();
-    for (at, hit) in passages.hits.iter().enumerate() {
-        let own = sentences.sources_of(at);
-        for sentence in own.filter(|one| one.text.trim_end().ends_with(SENTENCE_ENDS)) {
-            let headings = hit.chunk.headings_at(sentence.at);
-            match sections.iter_mut().find(|(known, _)| *known == headings) {
-                Some((_, known)) => known.push(sentence),
-                None => sections.push((headings, vec![sentence])),
-            }
-        }
+    let supports = Supports::new(run.question, &passages);
+    let mut sections = openings(&supports, &passages, |text| {
+        text.trim_end_matches(CLOSING).ends_with(SENTENCE_ENDS)
+    });
+    // a list or a table alone has no sentence
+    if sections.is_empty() {
+        sections = openings(&supports, &passages, |_| true);
     }
 
     let mut answer = Answer::default();
     let of_each = (MAX_OPENINGS / 2 / sections.len().max(1)).max(1);
-    for (_, section) in sections.iter().take(MAX_OPENINGS) {
+    for section in sections.iter().take(MAX_OPENINGS) {
         for sentence in section.iter().take(of_each) {
             let text = format!("“{}”", quotation(&sentence.text));
-            run.give_step(&mut answer, "\n\n", text, Some(sentences.quote(sentence)));
+            run.give_step(&mut answer, "\n\n", text, Some(supports.quote(sentence)));
         }
     }
     answer.short.clone_from(&answer.text);
     Ok((answer, passages))
+}
+
+/// Returns the first sentences of each section, of those that may be quoted.
+fn openings<'s>(
+    supports: &'s Supports,
+    passages: &'s Passages,
+    may_be_quoted: impl Fn(&str) -> bool,
+) -> Vec<Vec<&'s SourceSentence>> {
+    let mut sections: Vec<Vec<&SourceSentence>> = Vec::new();
+    let mut numbers: HashMap<&[String], usize> = HashMap::new();
+    for sentence in supports
+        .sources
+        .iter()
+        .filter(|one| may_be_quoted(&one.text))
+    {
+        let headings = passages.hits[sentence.passage]
+            .chunk
+            .headings_at(sentence.at);
+        let number = *numbers.entry(headings).or_insert(sections.len());
+        match sections.get_mut(number) {
+            Some(section) => section.push(sentence),
+            None => sections.push(vec![sentence]),
+        }
+    }
+    sections
 }
 
 /// Emits the passages of a part in the order of the document, and returns those that fit.

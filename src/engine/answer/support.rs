@@ -68,13 +68,17 @@ pub fn measure(
         // of it says no: 15 of 16 lists and comparisons of two folders were refused
         Some(things) => mean_share(&things, passages),
     };
+    // all sources together may be about it, and no sentence of them
+    let is_quotable = prompt != AnswerPrompt::Quotes
+        || scope.kind == QuestionKind::Files
+        || ranked.fitting().next().is_some();
     let support = Support {
         stated,
         at_once,
         by_rule: false,
         score,
-        probability,
-        supported: probability >= min_support,
+        probability: if is_quotable { probability } else { 0.0 },
+        supported: is_quotable && probability >= min_support,
     };
     let nearest = ranked.nearest(passages);
     run.emit(RunEvent::SupportMeasured { support, nearest });

@@ -7,13 +7,13 @@ use crate::event::{
     Conflict, Support, UncertainWord, Verdict, VerdictFit, VerdictKind, logistic, logit_of,
     saturating_u32,
 };
-use crate::index::{content_words, is_content_word, short_text_language};
+use crate::index::{content_words, is_content_word};
 use crate::llm::Token;
 use crate::methods::query::{Word, words};
 
 use super::marks::without_marks;
 use super::short;
-use super::wording::is_lead;
+use super::wording::{is_lead, text_language};
 
 /// Least probability of an answer that is not doubtful.
 const SUPPORTED: f32 = 0.5;
@@ -134,11 +134,7 @@ impl Statements {
     }
 
     fn find_least_certain(&mut self, question: &str, sentence: &Sentence) {
-        let language = match language(sentence.text()) {
-            // too short to detect it by its letters
-            "en" => short_text_language(sentence.text()).unwrap_or("en"),
-            known => known,
-        };
+        let language = text_language(sentence.text());
         let asked = content_words(question, language);
         let carries = |word: &str| {
             is_content_word(word, language)

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use crate::corpus::{begins_item, fold_white_space, language, split_words};
-use crate::index::{content_words, is_content_word};
+use crate::index::{content_words, is_content_word, short_text_language};
 
 /// Beginnings of words that ask which one, in lower case.
 const WHICH_STEMS: [&str; 5] = ["which", "what", "welche", "quel", "qué"];
@@ -65,6 +65,14 @@ const JOINTS: [&str; 4] = [", and ", ", und ", ", et ", ", y "];
 pub const ARTICLES: [&str; 10] = [
     "the ", "der ", "die ", "das ", "le ", "la ", "les ", "el ", "los ", "las ",
 ];
+
+/// Returns the language of a text: by its words where it is too short to show it by its letters.
+pub fn text_language(text: &str) -> &'static str {
+    match language(text) {
+        "en" => short_text_language(text).unwrap_or("en"),
+        known => known,
+    }
+}
 
 /// Returns whether a word in lower case asks which one.
 pub fn asks_which(word: &str) -> bool {

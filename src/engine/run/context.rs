@@ -204,6 +204,10 @@ struct Sifted {
 fn fitting(run: &Run<'_>, hits: Vec<Hit>) -> Result<Sifted, RunError> {
     let timely_tokens = timely_tokens(run)?;
     let mut dropped = Vec::new();
+    // quotations are in no prompt
+    if run.tools.config.answer.prompt == AnswerPrompt::Quotes {
+        return Ok(Sifted { hits, dropped });
+    }
     // usually all fit, and counting the prompt once is enough
     if Room::new(run, &hits)?.lack(&hits, timely_tokens).is_none() {
         return Ok(Sifted { hits, dropped });
@@ -504,7 +508,7 @@ fn quote_frame(text: &str) -> Cow<'_, str> {
 
 /// Returns the prompt whose answers show the utility of passages: with and without them it has the
 /// same words, so that the answers differ by the passages alone (SePer, appendix A.4.5).
-pub fn utility_prompt(prompts: &Prompts, question: &str, passages: &[&String]) -> Prompt {
+pub fn utility_prompt<T: AsRef<str>>(prompts: &Prompts, question: &str, passages: &[T]) -> Prompt {
     let question = ("question", question);
     let filled = if passages.is_empty() {
         prompts.fill(PromptName::QaClosed, &[question])

@@ -1,6 +1,7 @@
 //! The sign in front of each sentence of an answer, for what supports it.
 
 use crate::event::{Citation, Conflict, Outcome, UncertainWord, VerdictKind};
+use crate::letters::SENTENCE_ENDS;
 use crate::story::step::Step;
 
 use super::state::Run;
@@ -85,6 +86,6 @@ impl Run {
             && !step
                 .text
                 .trim_end_matches(|c: char| c.is_ascii_digit() || "[], \"”)*".contains(c))
-                .ends_with(['.', '!', '?', '。', '！', '？'])
+                .ends_with(SENTENCE_ENDS)
     }
 }

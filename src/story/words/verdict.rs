@@ -252,7 +252,10 @@ mod tests {
             ),
             (
                 of(VerdictKind::Supported, 0, &[], 3),
-                None,
+                Some(Support {
+                    by_rule: true,
+                    ..answers(1.0).expect("a support")
+                }),
                 "● supported: word for word, nothing was generated",
             ),
             (

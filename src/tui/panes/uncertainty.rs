@@ -507,12 +507,13 @@ fn gate_rows(page: &mut Page<'_>, run: &Run, full_bar: f32) {
         }
         None => "this run searches once, at the start".to_owned(),
     };
-    let mut measured = run.steps.iter().flat_map(Step::uncertainties).flatten();
-    let of_bars = measured.next().filter(|of| is_in_nats(of.measure));
+    let measured = || run.steps.iter().flat_map(Step::uncertainties).flatten();
+    let are_of_words = measured().all(is_of_words);
+    let of_bars = measured().next().filter(|of| is_in_nats(of.measure));
     let bar = match of_bars.filter(|_| page.scene.ui.panes.zoomed) {
         Some(known) => {
-            let measure = if is_of_words(known) {
-                "entropy of the least sure word"
+            let measure = if are_of_words {
+                "entropy of the least sure word, or the mean where only the wording is unsure"
             } else {
                 measure(known.measure)
             };

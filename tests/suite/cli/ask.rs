@@ -838,13 +838,11 @@ fn a_summary_without_a_model_quotes_the_first_sentence_of_each_section() {
         ]);
     }
 
-    let asked = test.run([
-        "ask",
-        "notes",
-        "Compare ships.md with people.md",
-        "--quotes",
-    ]);
-    asked.succeeds().does_not_print("it states nothing itself");
+    test.write("notes/list.md", "- Heron\n- Plover\n");
+    let asked = test.run(["ask", "notes", "Summarise list.md", "--quotes"]);
+    asked
+        .succeeds()
+        .prints_in_order(&["Heron” [1]", "◇ quoted"]);
 }
 
 #[test]
