@@ -99,11 +99,16 @@ fn openings<'s>(
 ) -> Vec<Vec<&'s SourceSentence>> {
     let mut sections: Vec<Vec<&SourceSentence>> = Vec::new();
     let mut numbers: HashMap<&[String], usize> = HashMap::new();
-    for sentence in supports
-        .sources
-        .iter()
-        .filter(|one| may_be_quoted(&one.text))
-    {
+    // chunks overlap, and one may begin inside of a sentence
+    let is_repeated = |one: &SourceSentence| {
+        let before = one
+            .passage
+            .checked_sub(1)
+            .map(|before| &passages.hits[before]);
+        before.is_some_and(|before| before.chunk.text.contains(&one.text))
+    };
+    let sentences = supports.sources.iter();
+    for sentence in sentences.filter(|one| may_be_quoted(&one.text) && !is_repeated(one)) {
         let headings = passages.hits[sentence.passage]
             .chunk
             .headings_at(sentence.at);

@@ -829,6 +829,12 @@ fn a_summary_without_a_model_quotes_the_first_sentence_of_each_section() {
     let text = "# Ships\n\nThe Heron sails north. She is old.\n\n## Crew\n\n- Ann\n- Bob\n\n\
         Ann steers. Bob cooks.\n";
     test.write("notes/ships.md", text);
+    let rows =
+        "The keeper of the lamp\nwalks to the tower each night, and\nlights it before dusk.\n";
+    let rows: Vec<String> = (1..9)
+        .map(|n| rows.replace("lamp", &format!("lamp {n}")))
+        .collect();
+    test.write("notes/long.md", rows.concat());
     for question in ["Summarise ships.md", "Summarise the file ships.md, please."] {
         let asked = test.run(["ask", "notes", question, "--quotes"]).succeeds();
         asked.prints_in_order(&[
@@ -837,6 +843,22 @@ fn a_summary_without_a_model_quotes_the_first_sentence_of_each_section() {
             "◇ quoted: no model judged whether this answers it",
         ]);
     }
+
+    let asked = test.run([
+        "ask",
+        "notes",
+        "Summarise long.md",
+        "--quotes",
+        "--set",
+        "chunker.max_tokens=30",
+        "--set",
+        "chunker.overlap_tokens=12",
+    ]);
+    let text = asked.succeeds().stdout;
+    let quoted: Vec<&str> = text.lines().filter(|line| line.starts_with('“')).collect();
+    assert_eq!(quoted.len(), 4, "{text}");
+    let fragment = |line: &&str| !line.starts_with("“The");
+    assert!(!quoted.iter().any(fragment), "{text}");
 
     test.write("notes/list.md", "- Heron\n- Plover\n");
     let asked = test.run(["ask", "notes", "Summarise list.md", "--quotes"]);
