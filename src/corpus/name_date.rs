@@ -73,6 +73,10 @@ pub(super) fn date_in_path(path: &str) -> Option<String> {
 /// Returns the first day of the last year that a path names alone: `2019/meeting.md`, `prices
 /// 2022.md`. A year that is still to come is what the document is about.
 fn last_year(path: &str) -> Option<Date> {
+    if !may_name_year(path) {
+        return None;
+    }
+
     let text = letters::normal(path).to_lowercase();
     let tokens = tokens(&text);
     let last = YEARS.end.min(Zoned::now().year() + 2);
@@ -158,11 +162,15 @@ impl Period {
     }
 }
 
+/// Returns whether a text has as many digits in a row as a year: most paths have not.
+fn may_name_year(text: &str) -> bool {
+    let mut digits = text.split(|c: char| !c.is_numeric());
+    digits.any(|digits| digits.chars().count() >= 4)
+}
+
 /// Returns what a text names: its days, and what is longer outside of them, in order.
 fn periods(text: &str, years: Range<i16>) -> Vec<Period> {
-    // most paths name no year
-    let mut digits = text.split(|c: char| !c.is_numeric());
-    if digits.all(|digits| digits.chars().count() < 4) {
+    if !may_name_year(text) {
         return Vec::new();
     }
 

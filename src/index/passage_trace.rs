@@ -85,9 +85,10 @@ pub(super) fn trace_passage(
     for folder in folders {
         matches.push(folder.matches(phrase)?);
     }
-    let [bm25, vector] = retrieval::whole_lists(folders, query, settings)?;
+    let search = retrieval::whole_search(folders, query, settings)?;
+    let [bm25, vector] = search.whole_lists()?;
     let mut traced = trace(matches, [&bm25, &vector], settings);
-    retrieval::score_words(folders, query, settings, &mut traced)?;
+    search.score_traced(&mut traced)?;
     Ok(traced)
 }
 

@@ -144,7 +144,7 @@ impl Part<'_> {
 }
 
 /// A search of the indexes of this machine.
-struct LocalSearch<'a> {
+pub(super) struct LocalSearch<'a> {
     parts: Vec<Part<'a>>,
     query: Query<'a>,
     settings: &'a RetrieverSettings,
@@ -397,46 +397,38 @@ pub(super) fn search(
     })
 }
 
-/// Both ranked lists of a query: every chunk that it finds.
-pub(super) fn whole_lists(
-    folders: &[OpenFolder],
-    query: Query<'_>,
-    settings: &RetrieverSettings,
-) -> Result<[Vec<ScoredId>; 2], IndexError> {
-    let search = whole_search(folders, query, settings)?;
-    let chunks = |part: &Part<'_>| part.generation.manifest.chunks as usize;
-    let all = search.parts.iter().map(chunks).sum::<usize>().max(1);
-    let bm25 = search.best_by_words(all)?;
-    let mut vector = Vec::new();
-    for (part, vectors) in search.parts_with_vectors() {
-        let found = part.generation.all_nearest(vectors, query.vector);
-        let found = found.map_err(|error| error.for_folder(&part.folder.index.name))?;
-        vector.push(part.name_chunks(found));
+impl LocalSearch<'_> {
+    /// Returns both ranked lists of the query: every chunk that it finds.
+    pub(super) fn whole_lists(&self) -> Result<[Vec<ScoredId>; 2], IndexError> {
+        let chunks = |part: &Part<'_>| part.generation.manifest.chunks as usize;
+        let all = self.parts.iter().map(chunks).sum::<usize>().max(1);
+        let bm25 = self.best_by_words(all)?;
+        let mut vector = Vec::new();
+        for (part, vectors) in self.parts_with_vectors() {
+            let found = part.generation.all_nearest(vectors, self.query.vector);
+            let found = found.map_err(|error| error.for_folder(&part.folder.index.name))?;
+            vector.push(part.name_chunks(found));
+        }
+        Ok([bm25, merge(vector, all)])
     }
-    Ok([bm25, merge(vector, all)])
-}
 
-/// Gives traced chunks the words that add up to their BM25 scores.
-pub(super) fn score_words(
-    folders: &[OpenFolder],
-    query: Query<'_>,
-    settings: &RetrieverSettings,
-    traced: &mut [TracedChunk],
-) -> Result<(), IndexError> {
-    let hits = traced.iter().map(|traced| Hit {
-        bm25: traced.bm25,
-        ..Hit::with_rank(traced.chunk.clone(), 0)
-    });
-    let mut hits: Vec<Hit> = hits.collect();
-    whole_search(folders, query, settings)?.score_words(&mut hits)?;
-    for (traced, hit) in traced.iter_mut().zip(hits) {
-        traced.words = hit.words;
+    /// Gives traced chunks the words that add up to their BM25 scores.
+    pub(super) fn score_traced(&self, traced: &mut [TracedChunk]) -> Result<(), IndexError> {
+        let hits = traced.iter().map(|traced| Hit {
+            bm25: traced.bm25,
+            ..Hit::with_rank(traced.chunk.clone(), 0)
+        });
+        let mut hits: Vec<Hit> = hits.collect();
+        self.score_words(&mut hits)?;
+        for (traced, hit) in traced.iter_mut().zip(hits) {
+            traced.words = hit.words;
+        }
+        Ok(())
     }
-    Ok(())
 }
 
 /// Opens a search of all documents, whatever the filter.
-fn whole_search<'a>(
+pub(super) fn whole_search<'a>(
     folders: &'a [OpenFolder],
     query: Query<'a>,
     settings: &'a RetrieverSettings,

@@ -9,22 +9,10 @@ use crate::event::Metadata;
 const MAX_FIELD_BYTES: usize = 300;
 
 /// Values of `status`, in lower case, of a document that is not in force. Any ending may follow.
+#[rustfmt::skip]
 const WITHDRAWN: [&str; 16] = [
-    "abgelöst",
-    "annul",
-    "archiv",
-    "deprecated",
-    "draft",
-    "entwurf",
-    "expired",
-    "obsolet",
-    "overruled",
-    "rejected",
-    "replaced",
-    "retired",
-    "superseded",
-    "ungültig",
-    "veraltet",
+    "abgelöst", "annul", "archiv", "deprecated", "draft", "entwurf", "expired", "obsolet",
+    "overruled", "rejected", "replaced", "retired", "superseded", "ungültig", "veraltet",
     "withdrawn",
 ];
 

@@ -101,10 +101,14 @@ pub fn publish(run: &mut Run<'_>, passages: &Passages) -> Result<(), RunError> {
     Ok(())
 }
 
+/// Returns whether the passages of the answer are in a prompt: quotations are in none.
+fn fills_prompt(run: &Run<'_>) -> bool {
+    run.tools.config.answer.prompt != AnswerPrompt::Quotes
+}
+
 /// Returns whether the prompt of the answer holds these chunks.
 pub fn fits(run: &Run<'_>, hits: &[Hit]) -> Result<bool, RunError> {
-    // quotations are in no prompt
-    if run.tools.config.answer.prompt == AnswerPrompt::Quotes {
+    if !fills_prompt(run) {
         return Ok(true);
     }
     let room = Room::new(run, hits)?;
@@ -204,12 +208,8 @@ struct Sifted {
 fn fitting(run: &Run<'_>, hits: Vec<Hit>) -> Result<Sifted, RunError> {
     let timely_tokens = timely_tokens(run)?;
     let mut dropped = Vec::new();
-    // quotations are in no prompt
-    if run.tools.config.answer.prompt == AnswerPrompt::Quotes {
-        return Ok(Sifted { hits, dropped });
-    }
     // usually all fit, and counting the prompt once is enough
-    if Room::new(run, &hits)?.lack(&hits, timely_tokens).is_none() {
+    if !fills_prompt(run) || Room::new(run, &hits)?.lack(&hits, timely_tokens).is_none() {
         return Ok(Sifted { hits, dropped });
     }
 

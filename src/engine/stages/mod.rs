@@ -18,4 +18,4 @@ pub mod utility;
 
 pub use follow_up::continues;
 pub use in_turn::in_turn;
-pub use reranker::{placed_texts, ranking, rerank_hits};
+pub use reranker::{rank, rerank_hits};

@@ -5,6 +5,7 @@ use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, Searched};
 use crate::event::{Hit, Part, RerankedChunk, RunEvent};
 use crate::index::AskedNames;
+use crate::llm::LlmError;
 use crate::methods::{ModelCalls as _, finite};
 
 /// Orders the hits with the model of the settings.
@@ -26,10 +27,8 @@ pub fn rerank_hits(
 ) -> Result<Vec<Hit>, RunError> {
     let mut rankings = Vec::with_capacity(searches.len());
     for search in searches {
-        let texts = placed_texts(&search.text, &hits);
-        let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-        let scores = run.rerank(&search.text, &texts)?;
-        rankings.push(ranking(&scores));
+        let ranking = rank(&search.text, &hits, |query, texts| run.rerank(query, texts))?;
+        rankings.push(ranking);
     }
 
     let rankings = searches.iter().zip(&rankings);
@@ -48,15 +47,25 @@ pub fn rerank_hits(
     Ok(ordered.collect())
 }
 
-/// Returns the texts of hits as a reranker compares them with a query.
-pub fn placed_texts(query: &str, hits: &[Hit]) -> Vec<String> {
+/// Returns the positions of hits with their scores, best first, by a reranker that is given a query
+/// and the texts.
+///
+/// # Errors
+/// Failures of the reranker.
+pub fn rank(
+    query: &str,
+    hits: &[Hit],
+    mut rerank: impl FnMut(&str, &[&str]) -> Result<Vec<f32>, LlmError>,
+) -> Result<Vec<(usize, f32)>, LlmError> {
     let asked = AskedNames::new(query);
     let texts = hits.iter().map(|hit| asked.placed_text(&hit.chunk));
-    texts.collect()
+    let texts: Vec<String> = texts.collect();
+    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
+    Ok(ranking(&rerank(query, &texts)?))
 }
 
 /// Returns the positions of the scores with them, best first; one that is not a number counts as 0.
-pub fn ranking(scores: &[f32]) -> Vec<(usize, f32)> {
+fn ranking(scores: &[f32]) -> Vec<(usize, f32)> {
     let finite = scores.iter().map(|score| finite(*score));
     let mut ranking: Vec<(usize, f32)> = finite.enumerate().collect();
     ranking.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -7,7 +7,7 @@ use crate::config::{ChunkerKind, Config, Layers, Paths, RetrieverKind};
 use crate::engine::answer::examples;
 use crate::engine::error::RunError;
 use crate::engine::run::query_vectors;
-use crate::engine::stages::{placed_texts, ranking};
+use crate::engine::stages::rank;
 use crate::event::{
     Advice as _, ChunkText, Flow, Hit, IndexReport, Link, Problem, Retrieval, SESSION,
     SessionEvent, StopFlag,
@@ -368,9 +368,7 @@ fn rerank(
     reranker: &mut dyn Reranker,
 ) -> Result<(), LlmError> {
     let below = hits.split_off(kept.min(hits.len()));
-    let texts = placed_texts(query, hits);
-    let texts: Vec<&str> = texts.iter().map(String::as_str).collect();
-    let ranking = ranking(&reranker.rerank(query, &texts)?);
+    let ranking = rank(query, hits, |query, texts| reranker.rerank(query, texts))?;
 
     *hits = ranking.iter().map(|(at, _)| hits[*at].clone()).collect();
     hits.extend(below);
