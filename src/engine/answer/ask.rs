@@ -30,11 +30,11 @@ use super::refusals::{refusal, unclear_refusal};
 use super::rows::{choose_rows, give_entries};
 use super::sampled::sample;
 use super::scope::{
-    asks_each, asks_for_entries, has_scope, list_subject, may_name_documents, read_scope,
-    scoped_config,
+    asks_each, asks_for_documents, asks_for_entries, has_scope, list_subject, may_name_documents,
+    read_scope, scoped_config,
 };
 use super::sections::choose_sections;
-use super::summary::summarise;
+use super::summary::{quote_openings, summarise};
 use super::support::{self, can_judge};
 use super::translated::translate;
 use super::verdict::{Statements, judge};
@@ -198,20 +198,17 @@ fn answer<'q>(
         run.emit(RunEvent::ScopeChosen { scope });
     }
     let searched_as = whole.as_ref().unwrap_or(scope);
+    let is_quoted = config.answer.prompt == AnswerPrompt::Quotes;
     let Answered {
         mut answer,
         passages,
         support,
         ranked,
     } = match (scope.kind, scope.documents.as_slice()) {
-        (QuestionKind::Summary, [document]) => {
-            let (answer, passages) = summarise(run, gate, document)?;
-            Answered {
-                answer,
-                passages,
-                ..Answered::default()
-            }
+        (_, documents) if is_quoted && asks_for_documents(scope) => {
+            Answered::from(quote_openings(run, documents)?)
         }
+        (QuestionKind::Summary, [document]) => Answered::from(summarise(run, gate, document)?),
         (_, _) if of_each => answer_each(run, gate, scope)?,
         (_, _) => search_and_answer(run, gate, searched_as, confirmed, searched)?,
     };

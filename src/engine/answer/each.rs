@@ -53,6 +53,16 @@ pub struct Answered {
     pub ranked: RankedSentences,
 }
 
+impl From<(Answer, Passages)> for Answered {
+    fn from((answer, passages): (Answer, Passages)) -> Self {
+        Self {
+            answer,
+            passages,
+            ..Self::default()
+        }
+    }
+}
+
 /// Returns whether a passage names the two things of a question together, as it does where they are
 /// one, "Pride and Prejudice", or did something together.
 ///

@@ -323,6 +323,21 @@ pub fn asks_each(config: &Config, question: &str, scope: &Scope) -> bool {
     asks_same && is_english && has_scope(config) && config.answer.prompt == AnswerPrompt::Sources
 }
 
+/// Returns whether a question is about whole documents, which it sums up or compares, and not about
+/// something that they say.
+pub fn asks_for_documents(scope: &Scope) -> bool {
+    let is_document = |subject: &String| {
+        let subject = subject.to_lowercase();
+        let mut paths = scope.documents.iter().map(|path| path.to_lowercase());
+        paths.any(|path| path == subject || file_name(&path) == subject)
+    };
+    match scope.kind {
+        QuestionKind::Summary => true,
+        QuestionKind::Comparison => scope.subjects.iter().all(is_document),
+        QuestionKind::Fact | QuestionKind::Listing | QuestionKind::Files => false,
+    }
+}
+
 /// Returns the settings of a question with this scope.
 pub fn scoped_config(question: &str, scope: &Scope, config: &Config) -> Config {
     let is_each = asks_each(config, question, scope);
@@ -360,10 +375,9 @@ fn named_documents(question: &str, documents: &[String]) -> Vec<String> {
         };
         documents.iter().filter(is_named).cloned().collect()
     };
-    let file_name = |path: &str| path.rsplit('/').next().unwrap_or_default().to_lowercase();
     let by_path = by(&str::to_lowercase);
     let named = if by_path.is_empty() {
-        by(&file_name)
+        by(&|path| file_name(path).to_lowercase())
     } else {
         by_path
     };
@@ -410,6 +424,10 @@ fn document_by_date(question: &str, documents: &[String]) -> Option<String> {
         .iter()
         .filter(|path| named_dates(path).iter().any(|date| date.starts_with(&day)));
     of_day.next().filter(|_| of_day.next().is_none()).cloned()
+}
+
+fn file_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or_default()
 }
 
 fn blanks(text: &str) -> String {

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 
-use crate::config::AnswerPrompt;
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Gate, Passages, Run, StepLookup, context};
 use crate::event::{ChunkText, Hit, RunEvent, saturating_u32};
@@ -30,9 +29,6 @@ pub fn summarise(
         Some(corpus) => corpus.index.document(document)?,
         None => Vec::new(),
     };
-    if run.tools.config.answer.prompt == AnswerPrompt::Quotes {
-        return quote_openings(run, document, chunks);
-    }
     let parts = parts(run, chunks)?;
     let count = parts.len();
 
@@ -60,31 +56,45 @@ pub fn summarise(
     Ok((answer, first))
 }
 
-/// Quotes the first sentence of each section of a document, of few sections more of each:
-/// quotations sum up nothing.
-fn quote_openings(
+/// Quotes the first sentence of each section of one document, or of two that are compared, of few
+/// sections more of each: quotations sum up nothing.
+pub fn quote_openings(
     run: &mut Run<'_>,
-    document: &str,
-    chunks: Vec<ChunkText>,
+    documents: &[String],
 ) -> Result<(Answer, Passages), RunError> {
+    let mut chunks = Vec::new();
+    if let Some(corpus) = run.tools.corpus.as_ref() {
+        for document in documents {
+            chunks.extend(corpus.index.document(document)?);
+        }
+    }
     let hits = (1..).zip(chunks);
     let hits = hits.map(|(rank, chunk)| Hit::with_rank(chunk, rank));
-    let passages = read(run, format!("the sections of {document}"), hits.collect())?;
+    let query = format!("the sections of {}", documents.join(" and "));
+    let passages = read(run, query, hits.collect())?;
     let supports = Supports::new(run.question, &passages);
-    let mut sections = openings(&supports, &passages, |text| {
-        text.trim_end_matches(CLOSING).ends_with(SENTENCE_ENDS)
-    });
-    // a list or a table alone has no sentence
-    if sections.is_empty() {
-        sections = openings(&supports, &passages, |_| true);
-    }
 
     let mut answer = Answer::default();
-    let of_each = (MAX_OPENINGS / 2 / sections.len().max(1)).max(1);
-    for section in sections.iter().take(MAX_OPENINGS) {
-        for sentence in section.iter().take(of_each) {
-            let text = format!("“{}”", quotation(&sentence.text));
-            run.give_step(&mut answer, "\n\n", text, Some(supports.quote(sentence)));
+    let most = MAX_OPENINGS / documents.len().max(1);
+    for document in documents {
+        let mut sections = openings(&supports, &passages, |sentence| {
+            let chunk = &passages.hits[sentence.passage].chunk;
+            let text = sentence.text.trim_end_matches(CLOSING);
+            chunk.document == *document && text.ends_with(SENTENCE_ENDS)
+        });
+        // a list or a table alone has no sentence
+        if sections.is_empty() {
+            sections = openings(&supports, &passages, |sentence| {
+                passages.hits[sentence.passage].chunk.document == *document
+            });
+        }
+
+        let of_each = (most / 2 / sections.len().max(1)).max(1);
+        for section in sections.iter().take(most) {
+            for sentence in section.iter().take(of_each) {
+                let text = format!("“{}”", quotation(&sentence.text));
+                run.give_step(&mut answer, "\n\n", text, Some(supports.quote(sentence)));
+            }
         }
     }
     answer.short.clone_from(&answer.text);
@@ -95,7 +105,7 @@ fn quote_openings(
 fn openings<'s>(
     supports: &'s Supports,
     passages: &'s Passages,
-    may_be_quoted: impl Fn(&str) -> bool,
+    may_be_quoted: impl Fn(&SourceSentence) -> bool,
 ) -> Vec<Vec<&'s SourceSentence>> {
     let mut sections: Vec<Vec<&SourceSentence>> = Vec::new();
     let mut numbers: HashMap<&[String], usize> = HashMap::new();
@@ -108,7 +118,7 @@ fn openings<'s>(
         before.is_some_and(|before| before.chunk.text.contains(&one.text))
     };
     let sentences = supports.sources.iter();
-    for sentence in sentences.filter(|one| may_be_quoted(&one.text) && !is_repeated(one)) {
+    for sentence in sentences.filter(|one| may_be_quoted(one) && !is_repeated(one)) {
         let headings = passages.hits[sentence.passage]
             .chunk
             .headings_at(sentence.at);

@@ -824,7 +824,7 @@ fn a_sentence_that_two_chunks_share_is_quoted_once_and_whole() {
 }
 
 #[test]
-fn a_summary_without_a_model_quotes_the_first_sentence_of_each_section() {
+fn a_summary_without_a_model_quotes_the_first_sentences_of_each_section() {
     let test = TestEnvironment::new();
     let text = "# Ships\n\nThe Heron sails north. She is old.\n\n## Crew\n\n- Ann\n- Bob\n\n\
         Ann steers. Bob cooks.\n";
@@ -865,6 +865,14 @@ fn a_summary_without_a_model_quotes_the_first_sentence_of_each_section() {
     asked
         .succeeds()
         .prints_in_order(&["Heron” [1]", "◇ quoted"]);
+
+    let asked = test.run(["ask", "notes", "Compare list.md with ships.md", "--quotes"]);
+    asked.succeeds().prints_in_order(&[
+        "Heron” [1]",
+        "“The Heron sails north.” [2]",
+        "“Ann steers.”",
+        "◇ quoted",
+    ]);
 }
 
 #[test]
