@@ -35,6 +35,9 @@ mod amounts;
 mod each;
 mod lists;
 mod overview;
+mod without_search;
+mod searched;
+mod checks;
 mod examples;
 mod ask;
 

@@ -1,6 +1,7 @@
 //! The run: its question, its tools, the stream of its events, and how it ends.
 
 use std::collections::HashSet;
+use std::ops::ControlFlow;
 use std::time::{Duration, Instant};
 
 use crate::engine::error::RunError;
@@ -239,6 +240,24 @@ impl<'a> Run<'a> {
     /// Returns the answer as far as it was kept.
     pub fn answer_so_far(&self) -> &Answer {
         &self.written
+    }
+
+    /// Warns that something was not measured, which changes no answer; breaks where the user
+    /// stopped the run.
+    pub fn warn_of_failure(
+        &mut self,
+        what: &str,
+        measured: Result<(), RunError>,
+    ) -> ControlFlow<()> {
+        match measured {
+            Ok(()) => {}
+            Err(error) if is_stop(&error) => return ControlFlow::Break(()),
+            Err(error) => self.emit(RunEvent::Warned {
+                text: format!("{what} was not measured: {error}"),
+                advice: error.to_problem().advice,
+            }),
+        }
+        ControlFlow::Continue(())
     }
 
     /// Emits the end of a run that went through, and returns its outcome.
