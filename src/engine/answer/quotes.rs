@@ -105,108 +105,17 @@ impl RankedSentences {
     /// Failures of the embedder.
     pub fn new(run: &mut Run<'_>, passages: &Passages) -> Result<Self, RunError> {
         let question = QuestionWords::new(run.question, passages);
-        let dates: Vec<String> = date_words(run.question).collect();
-        let paths = passages.hits.iter().map(|hit| &hit.chunk.document);
-        let by_path: Vec<_> = paths
-            .map(|path| question.find_in_path(path, &dates))
-            .collect();
-        let by_passage = question.by_passage.iter().zip(&by_path);
-        let by_passage = by_passage.map(|(held, (_, dated))| question.share(held, *dated));
-        let by_passage: Vec<f32> = by_passage.collect();
-
         let supports = Supports::new(run.question, passages);
-        let units = (0..passages.hits.len()).flat_map(|passage| {
-            let chunk = &passages.hits[passage].chunk;
-            let own: Vec<&SourceSentence> = supports.sources_of(passage).collect();
-            let units = units(chunk, &own).into_iter().filter(|unit| !unit.is_lead);
-            let quoted = units.map(|unit| {
-                let [first, last] = [own[unit.sentences.start], own[unit.sentences.end - 1]];
-                let text = &chunk.text[first.at..last.at + last.text.len()];
-                let leads = unit.leads.iter().map(|lead| own[*lead].text.as_str());
-                let leads: Vec<&str> = leads.collect();
-                (
-                    first.clone(),
-                    [first.lines[0], last.lines[1]],
-                    text,
-                    leads.join(" "),
-                )
-            });
-            quoted.collect::<Vec<_>>()
-        });
-        let ranked = units.map(|(source, lines, text, leads)| {
-            let mut held = question.find_in(text);
-            held.extend(question.find_in(&leads));
-            let hit = &passages.hits[source.passage];
-            let above = question.find_in(&hit.chunk.headings_at(source.at).join(" "));
-            // what a row or a definition is about stands above them, and what a sentence is about
-            // above its section, where several are in a passage
-            let is_entry = text.starts_with('|') || is_definition(text);
-            if is_entry || !hit.chunk.sections.is_empty() {
-                held.extend(above.iter().cloned());
-            }
-
-            let (named, dated) = &by_path[source.passage];
-            let own = question.share(&held, *dated);
-            held.extend(above);
-            held.extend(named.iter().cloned());
-            let placed = question.share(&held, *dated) - own + dated;
-            let citation = Citation {
-                evidence: Evidence::Overlap { share: 1.0 },
-                quote: Some(text.to_owned()),
-                first_line: lines[0],
-                last_line: lines[1],
-                ..supports.quote(&source)
-            };
-            RankedSentence {
-                by_words: OWN_WEIGHT * own + PASSAGE_WEIGHT * by_passage[source.passage],
-                by_place: OWN_WEIGHT * placed + FOUND_WEIGHT * hit.fused.score,
-                similarity: 0.0,
-                code: None,
-                source,
-                citation,
-            }
-        });
-        let mut sentences: Vec<RankedSentence> = ranked.collect();
-        // chunks overlap: a sentence of two is one, and an end that a chunk cut off is none
-        let all = sentences.iter().map(|one| one.text().to_owned());
-        let all: BTreeSet<String> = all.collect();
-        let mut seen = BTreeSet::new();
-        let is_title = |one: &RankedSentence| {
-            let chunk = one.chunk(passages);
-            let last = chunk.sections.iter().filter_map(|one| one.headings.last());
-            let mut titles = chunk.headings.iter().chain(last);
-            let mut starts = chunk.sections.iter().map(|section| section.at as usize);
-            // a heading of Org has its state and its tags, too
-            titles.any(|title| split_words(title).eq(split_words(one.text())))
-                || one.text().starts_with('*') && starts.any(|start| start == one.source.at)
-        };
-        sentences.retain(|one| {
-            let text = one.text();
-            let words = content_words(text, question.language).len();
-            words >= MIN_WORDS
-                && !says_nothing(text)
-                // the end of a row that is too long for one
-                && (!text.ends_with('|') || text.starts_with('|'))
-                && !is_name_row(text, &all)
-                && !is_title(one)
-                && !all.iter().any(|other| is_end(text, other))
-                && seen.insert(text.to_owned())
-        });
+        let mut sentences = question.rank(run.question, passages, &supports);
+        drop_repeats_and_titles(&mut sentences, passages, question.language);
         sentences.sort_by(|a, b| b.fit().total_cmp(&a.fit()));
         sentences.truncate(MAX_EMBEDDED);
 
         compare(run, &mut sentences)?;
         sentences.sort_by(|a, b| b.fit().total_cmp(&a.fit()));
-        let asked = AskedNames::new(run.question);
-        let headings = |one: &RankedSentence| one.chunk(passages).headings_at(one.source.at);
-        asked.order(
-            &mut sentences,
-            |one| asked.names(&one.chunk(passages).document, headings(one)),
-            |one| asked.find_in(&one.chunk(passages).document, headings(one), one.text()),
-            // its place is worth as much as that of the one that it passes
-            |one, other| one.by_place += other.fit() - one.fit(),
-        );
+        put_asked_place_first(run.question, &mut sentences, passages);
         put_newest_first(&mut sentences, &supports);
+
         for one in sentences.iter_mut().take(MAX_QUOTES) {
             let chunk = one.chunk(passages);
             one.code = code_around(chunk, one.text(), one.citation.first_line);
@@ -269,6 +178,83 @@ impl RankedSentences {
         let quoted = self.sentences.iter().take(MAX_QUOTES);
         quoted.filter(move |one| one.fit() >= least && one.score() >= MIN_NEAR)
     }
+}
+
+/// A sentence of a passage, or several that are quoted together.
+struct Quotable<'p> {
+    first: SourceSentence,
+    lines: [u32; 2],
+    text: &'p str,
+    /// What leads to it: the beginning of a list, of an item its text.
+    leads: String,
+}
+
+/// Returns the sentences of the passages, in their order.
+fn quotable<'p>(passages: &'p Passages, supports: &Supports) -> Vec<Quotable<'p>> {
+    let mut all = Vec::new();
+    for (passage, hit) in passages.hits.iter().enumerate() {
+        let chunk = &hit.chunk;
+        let own: Vec<&SourceSentence> = supports.sources_of(passage).collect();
+        let units = units(chunk, &own).into_iter().filter(|unit| !unit.is_lead);
+        all.extend(units.map(|unit| {
+            let [first, last] = [own[unit.sentences.start], own[unit.sentences.end - 1]];
+            let leads = unit.leads.iter().map(|lead| own[*lead].text.as_str());
+            Quotable {
+                first: first.clone(),
+                lines: [first.lines[0], last.lines[1]],
+                text: &chunk.text[first.at..last.at + last.text.len()],
+                leads: leads.collect::<Vec<_>>().join(" "),
+            }
+        }));
+    }
+    all
+}
+
+/// Keeps one of equal sentences, and drops the ends that a chunk cut off, titles, and what says
+/// nothing by itself.
+fn drop_repeats_and_titles(
+    sentences: &mut Vec<RankedSentence>,
+    passages: &Passages,
+    language: &str,
+) {
+    let all = sentences.iter().map(|one| one.text().to_owned());
+    let all: BTreeSet<String> = all.collect();
+    let is_title = |one: &RankedSentence| {
+        let chunk = one.chunk(passages);
+        let last = chunk.sections.iter().filter_map(|one| one.headings.last());
+        let mut titles = chunk.headings.iter().chain(last);
+        let mut starts = chunk.sections.iter().map(|section| section.at as usize);
+        // a heading of Org has its state and its tags, too
+        titles.any(|title| split_words(title).eq(split_words(one.text())))
+            || one.text().starts_with('*') && starts.any(|start| start == one.source.at)
+    };
+
+    let mut seen = BTreeSet::new();
+    sentences.retain(|one| {
+        let text = one.text();
+        let words = content_words(text, language).len();
+        words >= MIN_WORDS
+            && !says_nothing(text)
+            // the end of a row that is too long for one
+            && (!text.ends_with('|') || text.starts_with('|'))
+            && !is_name_row(text, &all)
+            && !is_title(one)
+            && !all.iter().any(|other| is_end(text, other))
+            && seen.insert(text.to_owned())
+    });
+}
+
+/// Puts the sentences of a place that the question names in front of those of others.
+fn put_asked_place_first(question: &str, sentences: &mut [RankedSentence], passages: &Passages) {
+    let asked = AskedNames::new(question);
+    let headings = |one: &RankedSentence| one.chunk(passages).headings_at(one.source.at);
+    asked.order(
+        sentences,
+        |one| asked.names(&one.chunk(passages).document, headings(one)),
+        |one| asked.find_in(&one.chunk(passages).document, headings(one), one.text()),
+        // its place is worth as much as that of the one that it passes
+        |one, other| one.by_place += other.fit() - one.fit(),
+    );
 }
 
 /// Puts each of the best sentences behind a newer one that says otherwise, with its place.
@@ -452,6 +438,55 @@ impl QuestionWords {
             *weight = (1.0 + all / (1.0 + holding.count() as f32)).ln();
         }
         known
+    }
+
+    /// Ranks the sentences of the passages by the words of the question and of their places.
+    fn rank(
+        &self,
+        question: &str,
+        passages: &Passages,
+        supports: &Supports,
+    ) -> Vec<RankedSentence> {
+        let dates: Vec<String> = date_words(question).collect();
+        let paths = passages.hits.iter().map(|hit| &hit.chunk.document);
+        let by_path: Vec<_> = paths.map(|path| self.find_in_path(path, &dates)).collect();
+
+        let ranked = quotable(passages, supports).into_iter().map(|one| {
+            let source = one.first;
+            let hit = &passages.hits[source.passage];
+            let mut held = self.find_in(one.text);
+            held.extend(self.find_in(&one.leads));
+            let above = self.find_in(&hit.chunk.headings_at(source.at).join(" "));
+            // what a row or a definition is about stands above them, and what a sentence is about
+            // above its section, where several are in a passage
+            let is_entry = one.text.starts_with('|') || is_definition(one.text);
+            if is_entry || !hit.chunk.sections.is_empty() {
+                held.extend(above.iter().cloned());
+            }
+
+            let (named, dated) = &by_path[source.passage];
+            let in_passage = self.share(&self.by_passage[source.passage], *dated);
+            let own = self.share(&held, *dated);
+            held.extend(above);
+            held.extend(named.iter().cloned());
+            let placed = self.share(&held, *dated) - own + dated;
+            let citation = Citation {
+                evidence: Evidence::Overlap { share: 1.0 },
+                quote: Some(one.text.to_owned()),
+                first_line: one.lines[0],
+                last_line: one.lines[1],
+                ..supports.quote(&source)
+            };
+            RankedSentence {
+                by_words: OWN_WEIGHT * own + PASSAGE_WEIGHT * in_passage,
+                by_place: OWN_WEIGHT * placed + FOUND_WEIGHT * hit.fused.score,
+                similarity: 0.0,
+                code: None,
+                source,
+                citation,
+            }
+        });
+        ranked.collect()
     }
 
     /// Returns whether no passage has some name or number of the question.
