@@ -13,6 +13,8 @@ use super::output::Output;
 
 /// Characters by which a sentence is named.
 const BEGUN: usize = 40;
+/// The sign of what was left out.
+const ELLIPSIS: &str = "…";
 
 /// The sign behind a cell of a table.
 const CELL_END: char = '|';
@@ -83,6 +85,18 @@ impl RunText {
                 let passages = lookup.map(passages);
                 passages.map_or(Ok(()), |passages| self.line(&passages, out))
             }
+            // what is not read while it is written is printed with its last citations
+            RunEvent::StepStarted { .. }
+            | RunEvent::TokenGenerated { .. }
+            | RunEvent::StepGiven { .. }
+            | RunEvent::StepCited { .. }
+                if self.is_printed_at_end(out) =>
+            {
+                Ok(())
+            }
+            RunEvent::StepFinished { step, .. } if self.is_printed_at_end(out) => {
+                self.remark(*step, out).map(|_| ())
+            }
             // With a gate a sentence may still be replaced, so it is printed once it is kept.
             RunEvent::StepStarted { step } => self.begin(*step, out),
             RunEvent::TokenGenerated { step, .. } if self.run.gate.is_none() => {
@@ -90,14 +104,10 @@ impl RunText {
             }
             RunEvent::StepFinished { step, .. } => self.sentence(*step, out),
             RunEvent::StepGiven { step, .. } => self.print_given(*step, out),
-            // its label is printed already
+            // the sentence is printed already
             RunEvent::StepCited {
                 text, citations, ..
-            } if citations.is_empty() => {
-                let begun: String = text.chars().take(BEGUN).collect();
-                let line = format!("No source states “{}…”\n", harmless(begun.trim_end()));
-                self.line(&line, out)
-            }
+            } => self.line(&format!("{}\n", restated(text, citations)), out),
             RunEvent::RunFinished { .. } => self.end(out),
             _ => Ok(()),
         }
@@ -174,13 +184,7 @@ impl RunText {
         let labels = labels(step);
         if self.run.gate.is_none() {
             let rest = harmless(step.text.get(self.printed..).unwrap_or_default());
-            // in a row of a table the marks are in its last cell
-            let rest = match rest.strip_suffix(CELL_END) {
-                Some(cells) if !labels.is_empty() => {
-                    format!("{}{labels} {CELL_END}", cells.trim_end())
-                }
-                Some(_) | None => format!("{rest}{labels}"),
-            };
+            let rest = add_labels(&rest, &labels);
             if self.printed > 0 {
                 return self.write(&rest, out);
             }
@@ -189,25 +193,53 @@ impl RunText {
             return self.print(&format!("{space}{rest}"), out);
         }
 
+        let sentence = format!("{}{}", self.run.space_before(at), step.text);
+        if self.remark(step.step, out)? {
+            return Ok(());
+        }
+        self.print(&sentence, out)?;
+        self.write(&labels, out)
+    }
+
+    /// Remarks that a sentence was uncertain, and returns whether it was.
+    fn remark(&mut self, step: u32, out: &mut Output) -> io::Result<bool> {
+        let gated = self.run.gate.as_ref().and(self.find_step(step));
+        let Some((_, step)) = gated else {
+            return Ok(false);
+        };
         let known = step.uncertainty.as_ref();
         let uncertain =
             known.filter(|known| matches!(known.decision, Decision::Retrieve | Decision::Expand));
-        if let Some(uncertainty) = uncertain {
-            let value = uncertainty.value;
-            let threshold = uncertainty.threshold;
-            let threshold = threshold.map_or(String::new(), |most| format!(" > {most:.2}"));
-            let remark = format!("uncertain ({value:.2}{threshold}): {}", step.text);
-            // beside the answer the remark has a line of its own
-            if self.detail != Detail::Nothing || out.is_shared() {
-                self.end_line(out)?;
-            }
-            out.remark(&remark);
-            return Ok(());
-        }
+        let Some(uncertainty) = uncertain else {
+            return Ok(false);
+        };
 
-        let sentence = format!("{}{}", self.run.space_before(at), step.text);
-        self.print(&sentence, out)?;
-        self.write(&labels, out)
+        let value = uncertainty.value;
+        let threshold = uncertainty.threshold;
+        let threshold = threshold.map_or(String::new(), |most| format!(" > {most:.2}"));
+        let remark = format!("uncertain ({value:.2}{threshold}): {}", step.text);
+        // beside the answer the remark has a line of its own
+        if self.detail != Detail::Nothing || out.is_shared() {
+            self.end_line(out)?;
+        }
+        out.remark(&remark);
+        Ok(true)
+    }
+
+    /// Returns whether the answer is printed once it is whole: citations are judged behind it.
+    fn is_printed_at_end(&self, out: &Output) -> bool {
+        self.detail == Detail::Nothing && !out.is_terminal()
+    }
+
+    /// Prints the whole answer.
+    fn print_answer(&mut self, out: &mut Output) -> io::Result<()> {
+        let steps = self.run.steps.iter().enumerate();
+        let sentences = steps.map(|(at, step)| {
+            let rest = add_labels(&step.text, &labels(step));
+            format!("{}{rest}", self.run.space_before(at))
+        });
+        let text: String = sentences.collect();
+        self.print(&text, out)
     }
 
     /// Prints a sentence that this run did not generate; a quotation on a line of its own.
@@ -276,6 +308,9 @@ impl RunText {
     }
 
     fn end(&mut self, out: &mut Output) -> io::Result<()> {
+        if self.is_printed_at_end(out) {
+            self.print_answer(out)?;
+        }
         self.end_line(out)?;
 
         out.text(&sources(&self.run))?;
@@ -327,6 +362,34 @@ fn scores(hit: &Hit) -> String {
     let location = words::chunk_location(&hit.chunk);
     let [bm25, vector] = [hit.bm25, hit.vector].map(score);
     format!("{location}  bm25 {bm25}  vector {vector}")
+}
+
+/// Returns a sentence, or its end, with labels behind it: in a row of a table in its last cell.
+fn add_labels(text: &str, labels: &str) -> String {
+    match text.strip_suffix(CELL_END) {
+        Some(cells) if !labels.is_empty() => format!("{}{labels} {CELL_END}", cells.trim_end()),
+        Some(_) | None => format!("{text}{labels}"),
+    }
+}
+
+/// Returns the sources of a sentence that were judged once it was written.
+fn restated(text: &str, citations: &[Citation]) -> String {
+    let begun: String = text.chars().take(BEGUN).collect();
+    let end = if begun.len() < text.len() {
+        ELLIPSIS
+    } else {
+        ""
+    };
+    let named: Vec<String> = citations
+        .iter()
+        .map(|one| format!("[{}]", one.label))
+        .collect();
+    let named = if named.is_empty() {
+        "No source".to_owned()
+    } else {
+        named.join(", ")
+    };
+    format!("{named} states “{}{end}”", harmless(begun.trim_end()))
 }
 
 /// Returns the labels that the model did not write itself.

@@ -42,6 +42,31 @@ const BEFORE_NAMED: &[&str] = &[
     "et", "ou", "según", "en", "y", "o", "fuente", "fuentes",
 ];
 
+/// Words in front of the source of a whole sentence, in lower case.
+const LEADING: &[&str] = &[
+    "according",
+    "as",
+    "based",
+    "per",
+    "stated",
+    "on",
+    "to",
+    "in",
+    "the",
+    "source",
+    "sources",
+    "passage",
+    "document",
+    "laut",
+    "gemäß",
+    "nach",
+    "quelle",
+    "selon",
+    "la",
+    "según",
+    "fuente",
+];
+
 /// The number in the run of each passage of a prompt.
 type Labels = BTreeMap<u32, u32>;
 
@@ -210,11 +235,15 @@ impl Sentence {
 
             let mark = self.mark(&numbered, &text[start..close], cited);
             is_dropped = mark.is_none();
+            end = close + 1;
             match mark {
+                Some(mark) if mark == NO_SOURCE && leads(&numbered, &text[end..]) => {
+                    let said = text[end..].trim_start_matches([',', '，', ' ']);
+                    return begin_with_capital(&self.number(said));
+                }
                 Some(mark) => numbered.push_str(&mark),
                 None => numbered.truncate(without_separator(&numbered).len()),
             }
-            end = close + 1;
         }
 
         let rest = &text[end..];
@@ -244,6 +273,19 @@ impl Sentence {
         let is_repeated = without_separator(before).ends_with(&mark);
         (!is_repeated).then_some(mark)
     }
+}
+
+/// Returns whether a text says no more than that a source follows, up to a comma: without a source
+/// "According to [no source], it is red" says nothing that "It is red" does not.
+fn leads(before: &str, behind: &str) -> bool {
+    let mut words = before.split_whitespace().map(str::to_lowercase);
+    behind.starts_with([',', '，']) && words.all(|word| LEADING.contains(&word.as_str()))
+}
+
+fn begin_with_capital(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(char::to_uppercase);
+    first.into_iter().flatten().chain(letters).collect()
 }
 
 /// Returns a text without what joins a mark to the one that it ends with: a comma, or a word.
@@ -384,6 +426,26 @@ mod tests {
     }
 
     #[test]
+    fn a_lead_without_its_source_goes() {
+        for (text, expected) in [
+            ("According to [1], the soup is red.", "The soup is red."),
+            (
+                "According to source [1], it costs 3 EUR [2].",
+                "It costs 3 EUR.",
+            ),
+            (
+                "The soup in [1], it is red.",
+                "The soup in [no source], it is red.",
+            ),
+        ] {
+            let mut numbering = Numbering::default();
+            number_event(&mut numbering, context(1, &[70, 80]));
+            let event = finish_step(1, text, Vec::new());
+            assert_eq!(number_event(&mut numbering, event).0, expected);
+        }
+    }
+
+    #[test]
     fn a_chunk_has_one_number_in_all_prompts_of_a_run() {
         let mut numbering = Numbering::default();
         let numbering = &mut numbering;
@@ -435,7 +497,7 @@ mod tests {
             (
                 "According to [2], it sank.",
                 vec![],
-                "According to [no source], it sank.",
+                "It sank.",
             ),
             (
                 "It is `rows[2]`, of [1871].",

@@ -155,11 +155,13 @@ impl Supports {
         let beside = at.saturating_sub(1)..(at + 2).min(self.sources.len());
         let is_of_passage = |one: &&SourceSentence| one.passage == source.passage;
         let mut held = source.stems.clone();
-        // what an item or a row is about stands above its list or its table
-        if is_entry(&source.text) {
-            let place = &self.passages[source.passage].place_stems;
-            held.extend(place.iter().cloned());
-        }
+        // what an item or a row is about stands above its list or its table, and what was asked
+        // about often above a sentence
+        let passage = &self.passages[source.passage];
+        let asked = &self.asked[passage.language];
+        let place = passage.place_stems.iter();
+        let place = place.filter(|stem| is_entry(&source.text) || asked.contains(*stem));
+        held.extend(place.cloned());
 
         for number in &claim.numbers {
             let mut near = self.sources[beside.clone()].iter().filter(is_of_passage);
@@ -398,6 +400,85 @@ mod tests {
                 .map(|cited| (cited.label, cited.first_line, cited.last_line))
                 .collect();
             assert_eq!(found, expected, "{sentence}");
+        }
+    }
+
+    #[test]
+    fn what_denies_is_held_and_its_opposite_is_denied() {
+        let text = "There is no launderette at the harbour.\nWe ordered 12 shelves, not 14.\n\
+            Shipping costs of 6.90 EUR are not refunded.";
+        let passages = Passages::from_hits(vec![hit(text, [1, 3])]);
+        for (question, sentence, is_held, is_denied) in [
+            (
+                "Is there a launderette at the harbour?",
+                "No, there is no launderette at the harbour.",
+                true,
+                false,
+            ),
+            (
+                "Is there a launderette at the harbour?",
+                "Yes, there is a launderette at the harbour.",
+                false,
+                true,
+            ),
+            (
+                "How many shelves were ordered?",
+                "We ordered 12 shelves.",
+                true,
+                false,
+            ),
+            (
+                "Are shipping costs refunded?",
+                "Yes, shipping costs of 6.90 EUR are refunded.",
+                false,
+                true,
+            ),
+            (
+                "Are shipping costs refunded?",
+                "Nein, shipping costs of 6.90 EUR are not refunded.",
+                true,
+                false,
+            ),
+        ] {
+            let supports = Supports::new(question, &passages);
+            let found = (
+                !supports.cite(sentence).is_empty(),
+                supports.find_denying(sentence).is_some(),
+            );
+            assert_eq!(found, (is_held, is_denied), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn another_row_and_another_section_than_the_one_asked_about_hold_nothing() {
+        let rows = "| Lamp: red, steady | Meaning: grounds box full |\n\
+            | Lamp: orange | Meaning: descale soon |";
+        let mut animals = hit("Dogs may not be kept.", [3, 3]);
+        animals.chunk.headings = vec!["§ 3 Animals".to_owned()];
+        let mut repairs = hit("The landlord must repair the heating.", [5, 5]);
+        repairs.chunk.headings = vec!["§ 4 Repairs".to_owned()];
+        let passages = Passages::from_hits(vec![hit(rows, [1, 2]), animals, repairs]);
+        for (question, sentence, expected) in [
+            (
+                "What does an orange lamp mean?",
+                "An orange lamp means that the grounds box is full [1].",
+                0,
+            ),
+            (
+                "What does an orange lamp mean?",
+                "An orange lamp means that you descale soon [1].",
+                1,
+            ),
+            ("What does § 4 (2) require?", "Dogs may not be kept [2].", 0),
+            (
+                "What does section 3 require?",
+                "Dogs may not be kept [2].",
+                1,
+            ),
+            ("What is in the lease?", "Dogs may not be kept [2].", 1),
+        ] {
+            let supports = Supports::new(question, &passages);
+            assert_eq!(supports.cite(sentence).len(), expected, "{sentence}");
         }
     }
 

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::once;
 
-use crate::corpus::{count_negations, language, split_words};
+use crate::corpus::{count_negations, language, named_cells, split_words};
 use crate::event::Citation;
 use crate::index::short_text_language;
 
@@ -12,7 +12,7 @@ use super::marks::{marks, without_marks};
 use super::sources::{SourceSentence, Supports, largest};
 use super::wording::{
     code_spans, counted_clauses, find_numbers_of_names, has_digit, is_code, is_entry, is_year,
-    measures, names, numbers, stems, without_item_number, without_lead,
+    measures, names, numbers, stems, without_item_number, without_lead, without_yes_or_no,
 };
 
 /// Words of numbers that a source must hold as it must hold digits: three hundred years are not
@@ -73,7 +73,8 @@ impl Supports {
     /// Returns what a sentence of the answer claims.
     pub fn claim(&self, sentence: &str) -> Claim {
         let text = without_marks(sentence);
-        let text = &self.without_limits(without_item_number(&text));
+        let text = without_yes_or_no(without_item_number(&text));
+        let text = &self.without_limits(text);
         let language = match language(text) {
             // too short to detect it by its letters
             "en" => match self.foreign {
@@ -163,7 +164,14 @@ impl Supports {
         let last = words.iter().rposition(is_common).unwrap_or(first);
         let end = (last + 1 + NEGATED_WITHIN).min(words.len());
         let common = &words[first.saturating_sub(NEGATED_WITHIN)..end];
-        is_negated(common.iter().copied()) == claim.is_negated
+        // "12 shelves, not 14" says nothing against 12
+        let is_of_other = |at: &usize| {
+            let next = common.get(at + 1).copied().unwrap_or_default();
+            let next = next.trim_matches(|c: char| !c.is_alphanumeric());
+            has_digit(next) && !claim.numbers.contains(next)
+        };
+        let said = (0..common.len()).filter(|at| !is_of_other(at));
+        is_negated(said.map(|at| common[at])) == claim.is_negated
     }
 
     /// Returns the sentence of the passage of a source that is nearer to what was asked, and says
@@ -175,6 +183,8 @@ impl Supports {
         claim: &Claim,
     ) -> Option<&'s SourceSentence> {
         self.find_item_asked(source.passage, claim)
+            .or_else(|| self.find_row_asked(source, claim))
+            .or_else(|| self.find_part_asked(source))
             .or_else(|| self.find_section_asked(source, claim))
             .or_else(|| self.has_number_asked(source, claim).then_some(source))
             .or_else(|| self.find_denial(source, claim))
@@ -229,6 +239,29 @@ impl Supports {
             let is_compared = others && !first.is_empty();
             entries.find(is_asked).filter(|_| is_compared)
         })
+    }
+
+    /// Returns the row whose first cell is asked about, where the `source` is another row: what
+    /// "orange" means is not what "red" does.
+    fn find_row_asked(&self, source: &SourceSentence, claim: &Claim) -> Option<&SourceSentence> {
+        let is_asked = |one: &SourceSentence| {
+            let [_, asked] = self.sought_words(one, claim);
+            let key = named_cells(&one.text).and_then(|cells| Some(cells.first()?.1.to_owned()))?;
+            let key = stems(&key, self.passages[one.passage].language);
+            (!key.is_empty()).then(|| key.is_subset(asked))
+        };
+        let is_other = is_asked(source) == Some(false);
+        let mut rows = self.sources_of(source.passage);
+        rows.find(|one| is_other && is_asked(one) == Some(true))
+    }
+
+    /// Returns the first sentence of the numbered part that the question names, as in "section 4",
+    /// where the `source` is in another one of its document.
+    fn find_part_asked(&self, source: &SourceSentence) -> Option<&SourceSentence> {
+        let is_inside = |one: &SourceSentence| self.part.is_subset(&one.above);
+        let file = |one: &SourceSentence| &self.passages[one.passage].citation.file;
+        let mut inside = self.sources.iter().filter(|one| is_inside(one));
+        inside.find(|one| !is_inside(source) && file(one) == file(source))
     }
 
     /// Returns the sentence of another section of the passage, whose heading has more of the names
@@ -344,14 +377,17 @@ impl Supports {
     }
 
     /// Returns the share of the words of a claim in a source sentence, where those that it repeats
-    /// from the question count half if they are elsewhere in the passage.
+    /// from the question count half if they are elsewhere in the passage, and whole in its place.
     pub fn share_with_question(&self, source: &SourceSentence, claim: &Claim) -> f32 {
         let passage = &self.passages[source.passage];
         let [said, asked] = self.sought_words(source, claim);
         let elsewhere = passage.stems.difference(&source.stems);
         let elsewhere = elsewhere.filter(|word| said.contains(*word) && asked.contains(*word));
-        let elsewhere = elsewhere.cloned().collect();
-        self.share(said, &source.stems) + self.share(said, &elsewhere) / 2.0
+        let (placed, elsewhere): (BTreeSet<String>, BTreeSet<String>) = elsewhere
+            .cloned()
+            .partition(|word| passage.place_stems.contains(word));
+        let near = self.share(said, &source.stems) + self.share(said, &placed);
+        near + self.share(said, &elsewhere) / 2.0
     }
 }
 

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use crate::engine::run::{Answer, Passages, Run};
 use crate::event::Citation;
 
-use super::quotes::{RankedSentences, give, hold_subject, quotation};
+use super::question_words::hold_subject;
+use super::quotes::{RankedSentences, give, quotation};
 use super::scope::asks_for_number;
 use super::sources::Supports;
 

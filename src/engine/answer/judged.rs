@@ -1,7 +1,7 @@
 //! Citations by judgement: the generator is asked whether the passage that comes closest states
 //! what no source holds by its words, and whether a cited one does that holds only some of them.
 
-use crate::corpus::named_cells;
+use crate::corpus::{count_negations, named_cells};
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run, Sentence, context};
 use crate::event::{Citation, Evidence, RunEvent};
@@ -10,7 +10,7 @@ use crate::methods::{JudgementKind, ModelCalls as _};
 use super::citations::WHOLE_SHARE;
 use super::marks::without_marks;
 use super::sources::Supports;
-use super::wording::is_entry;
+use super::wording::{is_entry, without_yes_or_no};
 
 /// Statements that the generator judges: each costs about 150 tokens of prompt.
 const MAX_JUDGED: usize = 4;
@@ -94,10 +94,13 @@ fn questionable(sentence: &Sentence) -> Option<&Citation> {
     let quote = citation.quote.as_deref().unwrap_or_default();
     let is_row = quote.starts_with('|') || named_cells(quote).is_some();
     let said = without_marks(sentence.text());
+    // a model denies that a text states what it denies
+    let denials = [without_yes_or_no(&said), quote].map(|text| count_negations(text.split(' ')));
+    let are_denials = denials[0] % 2 == denials[1] % 2 && !denials.contains(&0);
     match citation.evidence {
         Evidence::Overlap { .. } if !is_row && begins_with_other(&said, quote) => Some(citation),
         Evidence::Overlap { share } if share < WHOLE_SHARE => {
-            (!is_row && !is_entry(quote)).then_some(citation)
+            (!is_row && !are_denials && !is_entry(quote)).then_some(citation)
         }
         _ => None,
     }

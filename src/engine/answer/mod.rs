@@ -3,12 +3,14 @@
 mod lookup;
 mod marks;
 mod wording;
+mod denials;
 mod sources;
 mod claims;
 mod citations;
 mod leads;
 mod disputes;
 mod refusals;
+mod question_words;
 mod quotes;
 mod conflicts;
 mod judged;

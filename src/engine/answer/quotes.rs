@@ -1,10 +1,9 @@
 //! Quotations: the sentences of the passages that fit the question best, each with its source.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use crate::corpus::{
-    Format, begins_item, fold_white_space, is_heading as is_heading_line, is_month, language,
-    split_words,
+    Format, begins_item, fold_white_space, is_heading as is_heading_line, split_words,
 };
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run};
@@ -12,13 +11,15 @@ use crate::event::{
     ChunkText, Citation, Evidence, FENCE, NearestSentence, Support, embedded_text, ends_in_code,
     saturating_u32,
 };
-use crate::index::{AskedNames, content_words, date_words, path_words, short_text_language};
+use crate::index::{AskedNames, content_words, date_words};
 use crate::methods::cosine;
 
+use super::denials::denies;
 use super::leads::units;
+use super::question_words::QuestionWords;
 use super::refusals::refusal;
 use super::sources::{SourceSentence, Supports};
-use super::wording::{has_digit, is_definition, names};
+use super::wording::is_definition;
 
 /// Maximum number of sentences of an answer.
 const MAX_QUOTES: usize = 3;
@@ -41,6 +42,8 @@ const PASSAGE_WEIGHT: f32 = 0.2;
 /// finds the sentence with the answer first for 53 in place of 44 % of 120 questions of Natural
 /// Questions, among three for 86 in place of 71 %; of SQuAD 76 for 74, and 88 for 86 %.
 const FOUND_WEIGHT: f32 = 0.2;
+/// Least share of the question's words in a sentence and its place that answers all of it.
+const MIN_HELD: f32 = 0.8;
 /// The score is lower by this where no passage has some name or number of the question: of 50
 /// unanswerable questions of SQuAD 3 more are refused, of 200 answerable ones of two sets none.
 const LACKING: f32 = 0.5;
@@ -70,6 +73,8 @@ pub struct RankedSentence {
     /// words and dates in the headings above it and in its path, and how well its passage was
     /// found.
     by_place: f32,
+    /// Whether it and its place hold nearly all words of the question, and its passage the others.
+    holds_question: bool,
     /// Cosine similarity to the question.
     similarity: f32,
     /// The block of code that it is a line of, of the best sentences.
@@ -106,7 +111,7 @@ impl RankedSentences {
     pub fn new(run: &mut Run<'_>, passages: &Passages) -> Result<Self, RunError> {
         let question = QuestionWords::new(run.question, passages);
         let supports = Supports::new(run.question, passages);
-        let mut sentences = question.rank(run.question, passages, &supports);
+        let mut sentences = rank(&question, run.question, passages, &supports);
         drop_repeats_and_titles(&mut sentences, passages, question.language);
         sentences.sort_by(|a, b| b.fit().total_cmp(&a.fit()));
         sentences.truncate(MAX_EMBEDDED);
@@ -169,6 +174,12 @@ impl RankedSentences {
         let scores = self.sentences.iter().map(RankedSentence::score);
         let lacking = if self.lacks_name { LACKING } else { 0.0 };
         (scores.fold(0.0, f32::max) - lacking).max(0.0)
+    }
+
+    /// Returns whether one of the best sentences says of all that is asked that it is not so.
+    pub fn deny(&self) -> bool {
+        let mut best = self.sentences.iter().take(MAX_QUOTES);
+        best.any(|one| one.holds_question && denies(one.text()))
     }
 
     /// Returns the sentences that are quoted: those that fit nearly as well as the best one.
@@ -353,6 +364,57 @@ fn is_name_row(text: &str, all: &BTreeSet<String>) -> bool {
     })
 }
 
+/// Ranks the sentences of the passages by the words of the question and of their places.
+fn rank(
+    words: &QuestionWords,
+    question: &str,
+    passages: &Passages,
+    supports: &Supports,
+) -> Vec<RankedSentence> {
+    let dates: Vec<String> = date_words(question).collect();
+    let paths = passages.hits.iter().map(|hit| &hit.chunk.document);
+    let by_path: Vec<_> = paths.map(|path| words.find_in_path(path, &dates)).collect();
+
+    let ranked = quotable(passages, supports).into_iter().map(|one| {
+        let source = one.first;
+        let hit = &passages.hits[source.passage];
+        let mut held = words.find_in(one.text);
+        held.extend(words.find_in(&one.leads));
+        let above = words.find_in(&hit.chunk.headings_at(source.at).join(" "));
+        // what a row or a definition is about stands above them, and what a sentence is about
+        // above its section, where several are in a passage
+        let is_entry = one.text.starts_with('|') || is_definition(one.text);
+        if is_entry || !hit.chunk.sections.is_empty() {
+            held.extend(above.iter().cloned());
+        }
+
+        let (named, dated) = &by_path[source.passage];
+        let in_passage = words.share(&words.by_passage[source.passage], *dated);
+        let own = words.share(&held, *dated);
+        held.extend(above);
+        held.extend(named.iter().cloned());
+        let held_with_place = words.share(&held, *dated);
+        let placed = held_with_place - own + dated;
+        let citation = Citation {
+            evidence: Evidence::Overlap { share: 1.0 },
+            quote: Some(one.text.to_owned()),
+            first_line: one.lines[0],
+            last_line: one.lines[1],
+            ..supports.quote(&source)
+        };
+        RankedSentence {
+            by_words: OWN_WEIGHT * own + PASSAGE_WEIGHT * in_passage,
+            by_place: OWN_WEIGHT * placed + FOUND_WEIGHT * hit.fused.score,
+            holds_question: held_with_place >= MIN_HELD && words.are_in(source.passage),
+            similarity: 0.0,
+            code: None,
+            source,
+            citation,
+        }
+    });
+    ranked.collect()
+}
+
 /// Sets the cosine similarity of each sentence to the question.
 fn compare(run: &mut Run<'_>, sentences: &mut [RankedSentence]) -> Result<(), RunError> {
     let has_vectors = run.tools.config.retriever.kind.has_vectors();
@@ -369,173 +431,6 @@ fn compare(run: &mut Run<'_>, sentences: &mut [RankedSentence]) -> Result<(), Ru
         sentence.similarity = cosine(query, vector);
     }
     Ok(())
-}
-
-/// Returns the share of the words of a text that the passages hold together, in the mean of some
-/// texts; all of a text without words of content, and of no text.
-pub fn mean_share(texts: &[String], passages: &Passages) -> f32 {
-    let shares = texts.iter().map(|text| {
-        let words = QuestionWords::new(text, passages);
-        let held: BTreeSet<&String> = words.by_passage.iter().flatten().collect();
-        match words.weights.len() {
-            0 => 1.0,
-            asked => held.len() as f32 / asked as f32,
-        }
-    });
-    match texts.len() {
-        0 => 1.0,
-        count => shares.sum::<f32>() / count as f32,
-    }
-}
-
-/// Returns whether the text and the place of each passage hold the words of what a question asks
-/// for: all of up to three, three of four of more.
-pub fn hold_subject(question: &str, subject: &str, passages: &Passages) -> Vec<bool> {
-    let language = short_text_language(question).unwrap_or_else(|| language(subject));
-    let words = QuestionWords::in_language(subject, language, passages);
-    let least = words.weights.len() - words.weights.len() / 4;
-    let held = words.by_passage.iter().map(BTreeSet::len);
-    held.map(|count| count >= least).collect()
-}
-
-/// The words of a question, with their weight among the passages.
-struct QuestionWords {
-    language: &'static str,
-    weights: BTreeMap<String, f32>,
-    /// The words that name its dates.
-    of_dates: BTreeSet<String>,
-    /// The words of the question in the text and the place of each passage.
-    by_passage: Vec<BTreeSet<String>>,
-}
-
-impl QuestionWords {
-    fn new(question: &str, passages: &Passages) -> Self {
-        Self::in_language(question, language(question), passages)
-    }
-
-    fn in_language(question: &str, language: &'static str, passages: &Passages) -> Self {
-        let words = content_words(question, language).into_iter();
-        let begins_number = |word: &str| word.starts_with(|c: char| c.is_ascii_digit());
-        let of_dates = split_words(question).filter(|word| is_month(word) || begins_number(word));
-        let of_dates = of_dates.flat_map(|word| content_words(word, language));
-        let mut known = Self {
-            language,
-            weights: words.map(|word| (word, 1.0)).collect(),
-            of_dates: of_dates.collect(),
-            by_passage: Vec::new(),
-        };
-        for hit in &passages.hits {
-            let chunk = &hit.chunk;
-            known
-                .by_passage
-                .push(known.find_in(&chunk.text_with_place()));
-        }
-
-        // a word that every passage holds does not set one apart from another
-        let all = known.by_passage.len() as f32;
-        for (word, weight) in &mut known.weights {
-            let holding = known.by_passage.iter().filter(|held| held.contains(word));
-            *weight = (1.0 + all / (1.0 + holding.count() as f32)).ln();
-        }
-        known
-    }
-
-    /// Ranks the sentences of the passages by the words of the question and of their places.
-    fn rank(
-        &self,
-        question: &str,
-        passages: &Passages,
-        supports: &Supports,
-    ) -> Vec<RankedSentence> {
-        let dates: Vec<String> = date_words(question).collect();
-        let paths = passages.hits.iter().map(|hit| &hit.chunk.document);
-        let by_path: Vec<_> = paths.map(|path| self.find_in_path(path, &dates)).collect();
-
-        let ranked = quotable(passages, supports).into_iter().map(|one| {
-            let source = one.first;
-            let hit = &passages.hits[source.passage];
-            let mut held = self.find_in(one.text);
-            held.extend(self.find_in(&one.leads));
-            let above = self.find_in(&hit.chunk.headings_at(source.at).join(" "));
-            // what a row or a definition is about stands above them, and what a sentence is about
-            // above its section, where several are in a passage
-            let is_entry = one.text.starts_with('|') || is_definition(one.text);
-            if is_entry || !hit.chunk.sections.is_empty() {
-                held.extend(above.iter().cloned());
-            }
-
-            let (named, dated) = &by_path[source.passage];
-            let in_passage = self.share(&self.by_passage[source.passage], *dated);
-            let own = self.share(&held, *dated);
-            held.extend(above);
-            held.extend(named.iter().cloned());
-            let placed = self.share(&held, *dated) - own + dated;
-            let citation = Citation {
-                evidence: Evidence::Overlap { share: 1.0 },
-                quote: Some(one.text.to_owned()),
-                first_line: one.lines[0],
-                last_line: one.lines[1],
-                ..supports.quote(&source)
-            };
-            RankedSentence {
-                by_words: OWN_WEIGHT * own + PASSAGE_WEIGHT * in_passage,
-                by_place: OWN_WEIGHT * placed + FOUND_WEIGHT * hit.fused.score,
-                similarity: 0.0,
-                code: None,
-                source,
-                citation,
-            }
-        });
-        ranked.collect()
-    }
-
-    /// Returns whether no passage has some name or number of the question.
-    fn lacks_name(&self, question: &str) -> bool {
-        let held: BTreeSet<&String> = self.by_passage.iter().flatten().collect();
-        let is_missing = |name: String| {
-            let forms = content_words(&name, self.language);
-            !forms.is_empty() && !forms.iter().any(|form| held.contains(form))
-        };
-        let numbers = question.split_whitespace().filter(|word| has_digit(word));
-        let mut numbers = numbers.map(|word| word.trim_matches(|c: char| !c.is_alphanumeric()));
-        // German writes every noun as a name, and a title all of its words
-        let words = split_words(question).count();
-        let has_names = self.language != "de" && names(question).count() * 2 < words;
-        numbers.any(|number| is_missing(number.to_owned()))
-            || has_names && names(question).any(is_missing)
-    }
-
-    /// Returns the words of the question that a text holds.
-    fn find_in(&self, text: &str) -> BTreeSet<String> {
-        self.find_among(content_words(text, self.language))
-    }
-
-    /// Returns the words of the question in the path of a document, and the share of dates that it
-    /// has; 0 without a date.
-    fn find_in_path(&self, document: &str, dates: &[String]) -> (BTreeSet<String>, f32) {
-        let words = path_words(document, self.language);
-        let dated = dates.iter().filter(|date| words.contains(date));
-        let dated = dated.count() as f32 / dates.len().max(1) as f32;
-        (self.find_among(words), dated)
-    }
-
-    fn find_among(&self, mut words: Vec<String>) -> BTreeSet<String> {
-        words.retain(|word| self.weights.contains_key(word));
-        words.into_iter().collect()
-    }
-
-    /// Returns the weighted share of the words, in a document with this share of the dates that are
-    /// asked about: one of the very day does not say again which it is.
-    fn share(&self, words: &BTreeSet<String>, dated: f32) -> f32 {
-        let counts = |word: &String| dated < 1.0 || !self.of_dates.contains(word);
-        let counted = self.weights.iter().filter(|(word, _)| counts(word));
-        let (mut total, mut held) = (0.0, 0.0);
-        for (word, weight) in counted {
-            total += weight;
-            held += if words.contains(word) { *weight } else { 0.0 };
-        }
-        if total > 0.0 { held / total } else { 0.0 }
-    }
 }
 
 /// Answers with the sentences that fit best; where `supported` is false, as what comes nearest to

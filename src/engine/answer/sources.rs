@@ -9,10 +9,30 @@ use crate::engine::run::Passages;
 use crate::event::{ChunkPart, ChunkText, Citation, Evidence, Hit, Place, saturating_u32};
 use crate::index::short_text_language;
 
-use super::wording::{asks_which, stems, words};
+use super::wording::{asks_which, has_digit, stems, words};
 
 /// The bonus of a whole sentence: less than the share of any word.
 const WHOLE_BONUS: f32 = 1e-3;
+
+/// Words and signs in front of the number of a part of a document, in lower case.
+const PARTS: &[&str] = &[
+    "§",
+    "section",
+    "article",
+    "clause",
+    "chapter",
+    "paragraph",
+    "appendix",
+    "abschnitt",
+    "artikel",
+    "kapitel",
+    "absatz",
+    "anhang",
+    "chapitre",
+    "sección",
+    "artículo",
+    "capítulo",
+];
 
 /// The sentences of the passages, ready to be compared with sentences of the answer.
 pub struct Supports {
@@ -24,6 +44,9 @@ pub struct Supports {
     pub question: BTreeSet<String>,
     /// The days and months that the question names.
     pub days: Vec<String>,
+    /// The number of the part of a document that the question names, as in "section 4"; the parts
+    /// of "4.2".
+    pub part: BTreeSet<String>,
     /// The language of the question, where it is another one than English.
     pub foreign: Option<&'static str>,
     /// Without stop words and endings, by the language of the passages.
@@ -80,6 +103,7 @@ impl Supports {
             sources_with: HashMap::new(),
             question: words(question),
             days: named_dates(question),
+            part: part_asked(question),
             foreign: short_text_language(question).filter(|language| *language != "en"),
             asked: BTreeMap::new(),
             kind: kind_asked(question).map(str::to_owned),
@@ -187,6 +211,15 @@ impl Supports {
         let sources_with = self.sources_with.get(word).copied().unwrap_or(0);
         (1.0 + self.sources.len() as f32 / (1.0 + sources_with as f32)).ln()
     }
+}
+
+/// Returns the words of the number behind a word for a part of a document.
+fn part_asked(question: &str) -> BTreeSet<String> {
+    let lower = question.to_lowercase().replace('§', " § ");
+    let mut words = lower.split_whitespace();
+    let has_part = words.any(|word| PARTS.contains(&word));
+    let number = words.next().filter(|number| has_part && has_digit(number));
+    number.map(self::words).unwrap_or_default()
 }
 
 /// Returns the word behind the one that asks which thing it is; in English a name is no kind.

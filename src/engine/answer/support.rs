@@ -7,7 +7,9 @@ use crate::event::{QuestionKind, RunEvent, Scope, Support, logistic, logit_of};
 use crate::llm::{Labelled, LlmError, Prompt};
 use crate::methods::{JudgementKind, ModelCalls as _};
 
-use super::quotes::{RankedSentences, hold_subject, mean_share};
+use super::denials::asks_yes_or_no;
+use super::question_words::{hold_subject, mean_share};
+use super::quotes::RankedSentences;
 use super::scope::{head, things_asked};
 
 /// Smaller models are not asked whether the sources state the answer: one of half a billion
@@ -24,6 +26,11 @@ const MAX_JUDGED: usize = 3;
 /// The score of sentences that cannot be compared with the question word by word, nor by an
 /// embedder of one language: it decides nothing, and the generator alone is heard.
 const NEUTRAL_SCORE: f32 = 0.66;
+
+/// Probability that a sentence answers a question by yes or no which has all of its words and a
+/// "not": a model of 1.5 billion parameters gave 13 of them 0.26 to 0.73, and those that say "yes"
+/// 0.94 to 0.99.
+const DENIED: f32 = 0.95;
 
 /// Measures how far the sources answer the question, and emits it. Returns it with their
 /// sentences, best first.
@@ -44,7 +51,11 @@ pub fn measure(
     let at_once = context::is_translated(run.question, &passages.hits);
     let things = things_asked(scope, run.question)
         .filter(|things| !at_once && things.iter().all(|thing| is_head_held(thing, passages)));
-    let stated = if is_asked && things.is_none() {
+    // a model that is asked whether a text states the answer says no to a "not"
+    let is_denied = is_asked && asks_yes_or_no(run.question) && ranked.deny();
+    let stated = if is_denied {
+        Some(DENIED)
+    } else if is_asked && things.is_none() {
         states(run, passages, &ranked, at_once)?
     } else {
         None
@@ -75,7 +86,7 @@ pub fn measure(
     let support = Support {
         stated,
         at_once,
-        by_rule: false,
+        by_rule: is_denied,
         score,
         probability: if is_quotable { probability } else { 0.0 },
         supported: is_quotable && probability >= min_support,

@@ -86,8 +86,11 @@ impl Statements {
         };
 
         let mut stating: Vec<&Sentence> = Vec::new();
-        for sentence in sentences {
+        for (at, sentence) in sentences.iter().enumerate() {
             let text = &without_marks(sentence.text());
+            if sentences.get(at + 1).is_some_and(is_rule_of_table) {
+                continue;
+            }
             let lower = text.to_lowercase();
             if UNANSWERED.iter().any(|phrase| lower.contains(phrase)) {
                 statements.says_unanswered = true;
@@ -173,7 +176,9 @@ fn behind_lead(tokens: &[Token]) -> &[Token] {
         let texts = tokens[..*comma].iter().map(|token| token.text.as_str());
         is_lead(&texts.collect::<String>())
     };
-    let comma = tokens.iter().position(|token| token.text.ends_with(','));
+    let comma = tokens
+        .iter()
+        .position(|token| token.text.ends_with([',', '，']));
     comma
         .filter(is_lead)
         .map_or(tokens, |comma| &tokens[comma + 1..])
@@ -185,6 +190,14 @@ fn states_something(text: &str, may_be_of_sources: bool) -> bool {
     let language = language(text);
     let mut words = split_words(text).filter(|word| is_content_word(word, language));
     words.any(|word| may_be_of_sources || !OF_SOURCES.contains(&word.to_lowercase().as_str()))
+}
+
+/// Returns whether a sentence is the line below the names of the columns of a table.
+fn is_rule_of_table(sentence: &Sentence) -> bool {
+    let text = sentence.text().trim();
+    text.starts_with('|')
+        && text.contains('-')
+        && text.trim_matches(['|', '-', ':', ' ']).is_empty()
 }
 
 /// Returns whether a sentence ends before it says something: it leads to a list, its end is

@@ -17,6 +17,11 @@ const LEADS: &[&str] = &[
     "according", "based", "first", "firstly", "finally", "therefore", "however", "additionally",
     "overall", "laut", "gemäß", "selon", "d'après", "según",
 ];
+/// Words that answer a question in front of a statement, in lower case: "No, there is none" denies
+/// once.
+const YES_AND_NO: &[&str] = &[
+    "yes", "no", "ja", "nein", "doch", "oui", "non", "si", "sí", "是的", "是", "不是", "不",
+];
 /// Words of the longest lead.
 const MAX_LEAD: usize = 12;
 /// British spellings and those that models write.
@@ -94,11 +99,20 @@ pub fn is_definition(text: &str) -> bool {
 pub fn is_lead(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let first = words.next().unwrap_or_default().to_lowercase();
-    LEADS.contains(&first.trim_end_matches(',')) && words.count() < MAX_LEAD
+    let is_known = LEADS.contains(&first.trim_end_matches(',')) || first.starts_with("根据");
+    is_known && words.count() < MAX_LEAD
+}
+
+/// Returns a statement without a "yes" or "no" in front of it.
+pub fn without_yes_or_no(text: &str) -> &str {
+    let parts = text.split_once([',', '，']);
+    parts
+        .filter(|(first, _)| YES_AND_NO.contains(&first.trim().to_lowercase().as_str()))
+        .map_or(text, |(_, rest)| rest.trim_start())
 }
 
 pub fn without_lead(text: &str) -> &str {
-    let parts = text.split_once(',');
+    let parts = text.split_once([',', '，']);
     parts
         .filter(|(lead, _)| is_lead(lead))
         .map_or(text, |(_, rest)| rest)

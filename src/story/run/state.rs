@@ -144,7 +144,9 @@ impl Run {
     pub fn short_answer(&self) -> Option<&str> {
         let text = one_line(self.text.trim());
         let rest = text.strip_prefix(&self.answer);
-        let is_whole = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(" ≠ "));
+        let is_mark = |c: char| c.is_ascii_digit() || "[], .".contains(c);
+        let rest = rest.map(|rest| rest.trim_start_matches(is_mark));
+        let is_whole = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('≠'));
         let is_shorter = !self.answer.is_empty() && !is_whole;
         (is_shorter && !asks_for_prose(&self.question)).then_some(&self.answer)
     }
