@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::{FirstAnswer, RetrieverKind};
-use crate::event::{Advice as _, Ask, Event, Outcome, RunEvent, Thread};
+use crate::event::{Ask, Event, Outcome, RunEvent, Thread};
 
 use super::failure::{Exit, Stopped};
 use super::folders::check_asked;
@@ -84,7 +84,7 @@ impl Work<'_> {
 
         if let Err(error) = named {
             let text = format!("the thread has no name: {error}");
-            self.observer.out.warning(&text, error.advice().as_deref());
+            self.observer.out.warning(&text, error.advice.as_deref());
         }
 
         outcome

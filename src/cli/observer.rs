@@ -4,7 +4,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::event::{Advice, Event, Flow, Record, RunEvent, SessionEvent, harmless};
+use crate::event::{Event, Flow, Record, RunEvent, SessionEvent, harmless};
 use crate::trace::Recorder;
 
 use super::failure::Stopped;
@@ -109,7 +109,7 @@ impl<'a> Observer<'a> {
         };
         if let Err(error) = recorder.write(record) {
             let text = format!("this run is not recorded: {error}");
-            self.out.warning(&text, error.advice().as_deref());
+            self.out.warning(&text, error.advice.as_deref());
             self.recorded = None;
         } else if let Some(file) = recorder.file() {
             self.recorded = Some(file.to_owned());

@@ -8,10 +8,10 @@ use crate::config::{Paths, demo_corpus};
 use crate::engine::{Calibration, ProbeQuestion};
 use crate::eval::QuestionSet;
 use crate::event::{
-    Advice, ProbeCard, ProbeFigures, ProbeLabels, ProbeLayers, ProbeTurns, Problem, harmless,
+    ProbeCard, ProbeFigures, ProbeLabels, ProbeLayers, ProbeTurns, Problem, harmless,
 };
 use crate::files;
-use crate::probe::{self, ProbeError};
+use crate::probe;
 use crate::story::words;
 
 use super::args::{Calibrating, ProbeCommand, Training};
@@ -163,7 +163,7 @@ struct Shown {
 
 fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
     let read = |file: PathBuf| (probe::describe(&file), file);
-    let found: Vec<(Result<ProbeCard, ProbeError>, PathBuf)> = match file {
+    let found: Vec<(Result<ProbeCard, Problem>, PathBuf)> = match file {
         Some(file) => vec![read(file.to_owned())],
         None => {
             let folders = probe::folders(paths).into_iter();
@@ -173,12 +173,12 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
     };
 
     if let (Some(_), Some((Err(error), _))) = (file, found.first()) {
-        return Err(error.to_problem().into());
+        return Err(error.clone().into());
     }
 
     if out.json {
         let shown = found.into_iter().map(|(card, file)| {
-            let problem = card.as_ref().err().map(Advice::to_problem);
+            let problem = card.as_ref().err().cloned();
             let probe = card.ok();
             Shown {
                 file,
@@ -197,7 +197,7 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
     for (card, file) in &found {
         match card {
             Ok(card) => out.text(&harmless(&card_text(file, card)))?,
-            Err(error) => out.text(&harmless(&format!("{}\n", error.to_problem().line())))?,
+            Err(error) => out.text(&harmless(&format!("{}\n", error.line())))?,
         }
     }
 

@@ -2,7 +2,7 @@
 //! those that suit this machine.
 
 use crate::config::Paths;
-use crate::event::{MachineMemory, ModelRole, OfferedModel, PulledModel, harmless};
+use crate::event::{MachineMemory, ModelRole, OfferedModel, Problem, PulledModel, harmless};
 use crate::llm::memory::machine_memory;
 use crate::llm::{FoundModel, Runtime, discover};
 use crate::pull::{self, ModelTable, PullError, PullSettings, Reference};
@@ -14,7 +14,9 @@ use super::output::{Output, table};
 
 /// Downloads a model.
 pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
-    let reference: Reference = reference.parse().map_err(to_stopped)?;
+    let reference: Reference = reference
+        .parse()
+        .map_err(|error: Problem| Failure::from(error).into_usage())?;
     let interrupt = Interrupt::listen()?;
     let settings = PullSettings::from_environment();
 
@@ -23,7 +25,10 @@ pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, St
         interrupt.flow()
     });
     out.clear_progress();
-    let pulled = pulled.map_err(to_stopped)?;
+    let pulled = pulled.map_err(|error| match error {
+        PullError::Stopped(_) => Stopped::Interrupted,
+        error => error.into(),
+    })?;
 
     if out.json {
         out.json_pretty(&pulled)?;
@@ -37,14 +42,6 @@ pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, St
     let role = found.and_then(|found| found.role);
     out.text(&harmless(&report(&pulled, role)))?;
     Ok(Exit::Done)
-}
-
-fn to_stopped(error: PullError) -> Stopped {
-    match error {
-        PullError::Stopped(_) => Stopped::Interrupted,
-        PullError::NoReference { .. } => Failure::from(error).into_usage().into(),
-        error => error.into(),
-    }
 }
 
 fn report(pulled: &PulledModel, role: Option<ModelRole>) -> String {

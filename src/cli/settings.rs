@@ -19,9 +19,7 @@ pub fn layers(flags: &Shared, paths: &Paths) -> Result<Layers, Stopped> {
 /// As [`layers`].
 pub(super) fn with_flags(mut layers: Layers, flags: &Shared) -> Result<Layers, Stopped> {
     // an error in the files is not wrong usage
-    if let Err(error @ (ConfigError::BadValue { .. } | ConfigError::Unreadable { .. })) =
-        layers.config()
-    {
+    if let Err(error @ ConfigError::Unusable(_)) = layers.config() {
         return Err(error.into());
     }
 

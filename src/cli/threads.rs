@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Config, Paths};
 use crate::corpus::fold_white_space;
-use crate::event::{Event, Thread};
+use crate::event::{Event, Problem, Thread};
 use crate::story::text::one_line;
 use crate::story::{RecordedThread, Run, last_runs, turns, words};
-use crate::trace::{TraceError, list_runs, name_thread, read_run, thread_names};
+use crate::trace::{list_runs, name_thread, read_run, thread_names};
 
 use super::args::ThreadsCommand;
 use super::failure::{Exit, Stopped};
@@ -56,7 +56,7 @@ impl NamedThread {
     ///
     /// # Errors
     /// A name that cannot be written.
-    pub fn begin(&self, run: &str) -> Result<(), TraceError> {
+    pub fn begin(&self, run: &str) -> Result<(), Problem> {
         name_thread(&self.sessions, run, &self.name)
     }
 }

@@ -1,45 +1,34 @@
 //! The error of a setting.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
-use crate::event::Advice;
+use crate::event::{Advice, Problem};
 
 /// A fault in the settings. Every message names the source.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigError {
-    #[error("{origin}: unknown setting `{key}`{hint}")]
-    UnknownKey {
-        origin: String,
-        key: String,
-        hint: String,
-    },
-    #[error("unknown preset `{name}`{hint}")]
-    UnknownPreset {
-        name: String,
-        hint: String,
-        known: String,
-    },
-    #[error("{origin}: {reason}")]
-    BadValue { origin: String, reason: String },
-    #[error("{origin}: {reason}")]
-    Unreadable { origin: String, reason: String },
-    #[error("{origin}: `{{{placeholder}}}` is missing")]
-    MissingPlaceholder { origin: String, placeholder: String },
+    /// A name that is not known.
+    #[error("{0}")]
+    Unknown(Problem),
+    /// A source that cannot be read, or that holds what its settings do not take.
+    #[error("{0}")]
+    Unusable(Problem),
+}
+
+impl ConfigError {
+    /// Returns the error of a source that cannot be read.
+    pub(super) fn unreadable(origin: &str, reason: impl Display) -> Self {
+        Self::Unusable(Problem::new(
+            format!("{origin}: {reason}"),
+            "correct the file; `ragscope config` lists every setting",
+        ))
+    }
 }
 
 impl Advice for ConfigError {
     fn advice(&self) -> Option<Cow<'_, str>> {
-        Some(match self {
-            Self::UnknownKey { .. } | Self::BadValue { .. } => {
-                "`ragscope config` lists every setting".into()
-            }
-            Self::UnknownPreset { known, .. } => format!("choose one of {known}").into(),
-            Self::Unreadable { .. } => {
-                "correct the file; `ragscope config` lists every setting".into()
-            }
-            Self::MissingPlaceholder { .. } => {
-                "add it to the file; `ragscope guide settings` says what stands for what".into()
-            }
-        })
+        let (Self::Unknown(problem) | Self::Unusable(problem)) = self;
+        problem.advice.as_deref().map(Cow::Borrowed)
     }
 }

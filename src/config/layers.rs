@@ -10,9 +10,10 @@ use super::names::nearest;
 use super::paths::Paths;
 use super::presets;
 use super::settings::{Config, SETTINGS, Setting};
-use crate::event::os_path;
+use crate::event::{Problem, os_path};
 use crate::files;
 
+const LIST_ADVICE: &str = "`ragscope config` lists every setting";
 const ENVIRONMENT_PREFIX: &str = "RAGSCOPE_";
 
 /// The sources of settings, kept apart so that a run can add further ones on top.
@@ -130,12 +131,10 @@ impl Layers {
 
         for layer in std::iter::once(&preset).chain(&self.above_preset) {
             for (setting, value) in &layer.values {
-                setting
-                    .set(&mut config, value)
-                    .map_err(|reason| ConfigError::BadValue {
-                        origin: layer.origin.clone(),
-                        reason,
-                    })?;
+                setting.set(&mut config, value).map_err(|reason| {
+                    let error = format!("{}: {reason}", layer.origin);
+                    ConfigError::Unusable(Problem::new(error, LIST_ADVICE))
+                })?;
             }
         }
         Ok(config)
@@ -163,11 +162,11 @@ impl Layers {
         }
 
         let known = presets::preset_names(&self.presets_folder);
-        Err(ConfigError::UnknownPreset {
-            name: name.to_owned(),
-            hint: nearest(name, known.iter().map(String::as_str)),
-            known: known.join(", "),
-        })
+        let hint = nearest(name, known.iter().map(String::as_str));
+        Err(ConfigError::Unknown(Problem::new(
+            format!("unknown preset `{name}`{hint}"),
+            format!("choose one of {}", known.join(", ")),
+        )))
     }
 }
 
@@ -176,20 +175,14 @@ impl Layer {
         let origin = file.display().to_string();
         match files::read_text(file) {
             Ok(text) => Self::parse(origin, &text),
-            Err(error) => Err(ConfigError::Unreadable {
-                origin,
-                reason: error.to_string(),
-            }),
+            Err(error) => Err(ConfigError::unreadable(&origin, error)),
         }
     }
 
     fn parse(origin: String, text: &str) -> Result<Self, ConfigError> {
         let table = text
             .parse::<Table>()
-            .map_err(|error| ConfigError::Unreadable {
-                origin: origin.clone(),
-                reason: error.to_string(),
-            })?;
+            .map_err(|error| ConfigError::unreadable(&origin, error))?;
 
         let values = leaves(&table)
             .into_iter()
@@ -228,11 +221,9 @@ fn leaves(table: &Table) -> Vec<(String, Value)> {
 }
 
 fn unknown_key(origin: &str, key: &str) -> ConfigError {
-    ConfigError::UnknownKey {
-        origin: origin.to_owned(),
-        key: key.to_owned(),
-        hint: nearest(key, SETTINGS.iter().map(|setting| setting.key)),
-    }
+    let hint = nearest(key, SETTINGS.iter().map(|setting| setting.key));
+    let error = format!("{origin}: unknown setting `{key}`{hint}");
+    ConfigError::Unknown(Problem::new(error, LIST_ADVICE))
 }
 
 fn is_plain_name(name: &str) -> bool {

@@ -12,7 +12,7 @@ use std::path::Path;
 use super::choices::{PromptSet, WorkedExamples};
 use super::error::ConfigError;
 use super::settings::AnswerSettings;
-use crate::event::ModelCard;
+use crate::event::{ModelCard, Problem};
 use crate::files;
 
 /// A text of a prompt, with the folder of `assets/prompts` that holds it.
@@ -149,19 +149,16 @@ impl Prompts {
                 Ok(text) => text,
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
                 Err(error) => {
-                    return Err(ConfigError::Unreadable {
-                        origin: origin(),
-                        reason: error.to_string(),
-                    });
+                    return Err(ConfigError::unreadable(&origin(), error));
                 }
             };
 
             let mut needed = placeholders(prompt.bundled_text());
             if let Some(name) = needed.find(|name| placeholders(&text).all(|own| own != *name)) {
-                return Err(ConfigError::MissingPlaceholder {
-                    origin: origin(),
-                    placeholder: name.to_owned(),
-                });
+                return Err(ConfigError::Unusable(Problem::new(
+                    format!("{}: `{{{name}}}` is missing", origin()),
+                    "add it to the file; `ragscope guide settings` says what stands for what",
+                )));
             }
             prompts.own.insert(*prompt, text);
         }

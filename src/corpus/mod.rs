@@ -31,7 +31,6 @@ mod chunk;
 
 pub use chunk::{FixedSplit, SemanticSplit, Sentences, SplitMethod, chunks_at, fixed_chunks};
 pub use document::{Document, ReadHeading, ReadLine, SourceLines, read, source_lines};
-pub use error::CorpusError;
 pub use formats::{FORMATS, Format, UNREAD, Unread};
 pub use language::{detect_language, language};
 pub use name_date::{date_in_text, is_month, named_dates};

@@ -12,10 +12,12 @@ use ignore::overrides::{Override, OverrideBuilder};
 use ignore::{DirEntry, WalkBuilder};
 use serde::{Deserialize, Serialize};
 
-use super::error::{CorpusError, unreadable};
+use super::error::unreadable;
 use super::formats::{Unread, is_picture, read_head};
 use crate::config::{CorpusSettings, Ocr, Paths};
-use crate::event::{Flow, IndexPhase, IndexProgress, SessionEvent, SkippedFile, lock};
+use crate::event::{
+    Flow, IndexPhase, IndexProgress, Problem, SessionEvent, SkippedFile, WorkError, lock,
+};
 
 const PROGRESS_EVERY: Duration = Duration::from_millis(200);
 
@@ -108,19 +110,21 @@ pub struct Walked {
 ///
 /// # Errors
 /// A folder that is missing, is a file or cannot be read; an invalid glob;
-/// [`CorpusError::Stopped`].
+/// [`WorkError::Stopped`].
 pub fn walk(
     folder: &Path,
     settings: &CorpusSettings,
     publish: &mut dyn FnMut(SessionEvent) -> Flow,
-) -> Result<Walked, CorpusError> {
+) -> Result<Walked, WorkError> {
     check_folder(folder)?;
 
     if settings.gitignore
         && let Some(reason) = fault_of_ignore_files(folder, folder)
     {
-        let folder = folder.display().to_string();
-        return Err(CorpusError::IgnoreFiles { folder, reason });
+        return Err(WorkError::new(
+            format!("the folder {} is not read: {reason}", folder.display()),
+            "shorten them, or read the folder without them: corpus.gitignore = false",
+        ));
     }
 
     let include = globs(folder, &settings.include)?;
@@ -164,25 +168,32 @@ pub fn locate(folder: &Path, path: &str) -> PathBuf {
     }
 }
 
-fn check_folder(path: &Path) -> Result<(), CorpusError> {
+fn check_folder(path: &Path) -> Result<(), Problem> {
     let Err(error) = std::fs::read_dir(path) else {
         return Ok(());
     };
-    let folder = path.display().to_string();
+    let folder = path.display();
     Err(match error.kind() {
-        ErrorKind::NotFound => CorpusError::Missing { folder },
-        ErrorKind::NotADirectory if path.exists() => CorpusError::NotAFolder { folder },
-        _ => CorpusError::Unreadable {
-            folder,
-            reason: error.to_string(),
-        },
+        ErrorKind::NotFound => {
+            Problem::new(format!("there is no folder {folder}"), "check the path")
+        }
+        ErrorKind::NotADirectory if path.exists() => Problem::new(
+            format!("{folder} is a file"),
+            "give the folder that holds it (corpus.include can name single files)",
+        ),
+        _ => Problem::new(
+            format!("the folder {folder} cannot be read ({error})"),
+            "check its permissions",
+        ),
     })
 }
 
-pub(super) fn globs(folder: &Path, include: &[String]) -> Result<Override, CorpusError> {
-    let bad = |glob: &str, error: &ignore::Error| CorpusError::BadGlob {
-        glob: glob.to_owned(),
-        reason: error.to_string(),
+pub(super) fn globs(folder: &Path, include: &[String]) -> Result<Override, Problem> {
+    let bad = |glob: &str, error: &ignore::Error| {
+        Problem::new(
+            format!("corpus.include: `{glob}` is not a glob ({error})"),
+            "write it as in a .gitignore file, e.g. `*.md`",
+        )
     };
     let mut builder = OverrideBuilder::new(folder);
     for glob in include {
@@ -503,7 +514,7 @@ struct Progress<'a> {
 }
 
 impl Progress<'_> {
-    fn step(&mut self, walked: &Walked) -> Result<(), CorpusError> {
+    fn step(&mut self, walked: &Walked) -> Result<(), WorkError> {
         let done = (walked.files.len() + walked.skipped.len()) as u64;
         let due = self
             .last

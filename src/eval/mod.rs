@@ -33,7 +33,6 @@ mod make;
 pub use datasets::{DATASETS, Dataset};
 pub use diagnose::{diagnose, find_broken_link};
 pub use documents::Documents;
-pub use error::EvalError;
 pub use evidence::find_missing_evidence;
 pub use html::page;
 pub use make::{GeneratedQuestion, MakeProgress, make_questions};

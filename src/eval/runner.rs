@@ -9,7 +9,7 @@ use super::row::Row;
 use super::stress::Stressed;
 use crate::event::{Event, Flow, Problem};
 use crate::story::{BrokenLink, Run};
-use crate::trace::{Journal, JournalError};
+use crate::trace::Journal;
 
 /// The questions of an evaluation, and the presets that they are asked under.
 #[derive(Debug, Clone)]
@@ -107,7 +107,7 @@ pub type Open<'o, 'a, E> = &'o mut dyn FnMut(&str) -> Result<Box<dyn Answers + '
 ///
 /// # Errors
 /// The failures of `open`; a journal that cannot be written.
-pub fn run<'a, E: From<JournalError>>(
+pub fn run<'a, E: From<Problem>>(
     plan: &Plan,
     journal: &mut Journal<Row>,
     open: Open<'_, 'a, E>,

@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::datasets;
-use super::error::EvalError;
+use super::error::not_questions;
 use super::metrics::{exact_match, substring};
 use super::tables::{self, Table, cell, heads, row};
-use crate::event::Flow;
+use crate::event::{Flow, Problem};
 use crate::llm::{Entailment, LlmError};
 use crate::methods::ModelCalls;
 
@@ -130,10 +130,10 @@ pub struct VerdictFigure {
 ///
 /// # Errors
 /// A file that cannot be read or has no judged answer.
-pub fn read(path: &Path, limit: Option<usize>) -> Result<Vec<Judged>, EvalError> {
+pub fn read(path: &Path, limit: Option<usize>) -> Result<Vec<Judged>, Problem> {
     let text = datasets::text(path)?;
-    let records: Vec<Value> = serde_json::from_str(&text)
-        .map_err(|error| EvalError::for_questions(path, error.to_string()))?;
+    let records: Vec<Value> =
+        serde_json::from_str(&text).map_err(|error| not_questions(path, &error.to_string()))?;
 
     let mut by_system: BTreeMap<String, Vec<Judged>> = BTreeMap::new();
     let proper = records.iter().filter(|record| record["improper"] != true);
@@ -143,7 +143,7 @@ pub fn read(path: &Path, limit: Option<usize>) -> Result<Vec<Judged>, EvalError>
     }
     if by_system.is_empty() {
         let reason = "no answer in it has a verdict, as those of EVOUNA have";
-        return Err(EvalError::for_questions(path, reason));
+        return Err(not_questions(path, reason));
     }
     let spread = |judged: Vec<Judged>| {
         let wanted = limit.unwrap_or(judged.len()).min(judged.len());

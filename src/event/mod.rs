@@ -43,7 +43,7 @@ pub use numbering::{NO_SOURCE, Numbering};
 pub use operation::Operation;
 pub use place::*;
 pub use probe::*;
-pub use problem::{Advice, Problem};
+pub use problem::{Advice, Problem, WorkError};
 pub use record::{Event, Record, SESSION};
 pub use run::RunEvent;
 pub use session::SessionEvent;

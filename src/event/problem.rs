@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
+use super::flow::StopError;
+
 /// A failure, with advice.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize, Deserialize)]
 #[error("{error}")]
@@ -49,7 +51,6 @@ impl Problem {
     }
 }
 
-/// Writes what happened, as every error does; the advice is data.
 /// An error that knows what to do about it. Its `Display` says what happened, and nothing else.
 pub trait Advice: std::error::Error {
     /// Returns what to do next; `None` where nothing helps.
@@ -67,5 +68,36 @@ pub trait Advice: std::error::Error {
 impl<E: Advice> From<E> for Problem {
     fn from(error: E) -> Self {
         error.to_problem()
+    }
+}
+
+/// The error of work that failed or was stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkError {
+    #[error("{0}")]
+    Failed(Problem),
+    #[error("stopped")]
+    Stopped(#[from] StopError),
+}
+
+impl WorkError {
+    /// Creates the error of work that failed for a reason that the user can do something about.
+    pub fn new(error: impl Into<String>, advice: impl Into<String>) -> Self {
+        Problem::new(error, advice).into()
+    }
+}
+
+impl From<Problem> for WorkError {
+    fn from(problem: Problem) -> Self {
+        Self::Failed(problem)
+    }
+}
+
+impl Advice for WorkError {
+    fn advice(&self) -> Option<Cow<'_, str>> {
+        match self {
+            Self::Failed(problem) => problem.advice.as_deref().map(Cow::Borrowed),
+            Self::Stopped(_) => None,
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::event::{
-    Advice, Event, Operation, Outcome, Problem, Record, RunEvent, RunUsage, SESSION, SessionEvent,
+    Event, Operation, Outcome, Problem, Record, RunEvent, RunUsage, SESSION, SessionEvent,
     elapsed_us, lock,
 };
 use crate::trace::Recorder;
@@ -62,7 +62,7 @@ impl Tee {
         if let Err(error) = written {
             ends.emit(SessionEvent::Warned {
                 text: format!("this run is not recorded: {error}"),
-                advice: error.to_problem().advice,
+                advice: error.advice,
             });
         }
 

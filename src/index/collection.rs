@@ -72,10 +72,11 @@ impl Collection {
             }
         }
         if outer.len() > MAX_PARTS {
-            return Err(IndexError::TooManyFolders {
-                count: outer.len(),
-                max: MAX_PARTS,
-            });
+            let count = outer.len();
+            return Err(IndexError::new(
+                format!("{count} folders are more than a corpus can have ({MAX_PARTS})"),
+                "open a folder that holds them",
+            ));
         }
 
         let paths: Vec<&Path> = outer.iter().map(|(_, path)| *path).collect();
@@ -378,10 +379,7 @@ impl Collection {
             if let Some(remote) = &self.remote {
                 return Err(remote.elsewhere(document).into());
             }
-            return Err(IndexError::UnknownDocument {
-                document: document.to_owned(),
-                folder: self.card().folder,
-            });
+            return Err(IndexError::unknown_document(document, &self.card().folder));
         };
 
         let source = folder.index.source(path, lines)?;

@@ -1,74 +1,71 @@
 //! The errors of an index.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 use std::path::Path;
 
-use crate::corpus::CorpusError;
-use crate::event::Advice;
+use crate::event::{Advice, Problem, WorkError};
 use crate::llm::LlmError;
-use crate::remote::RemoteError;
 
 /// An error of an index. Every message names the file or the folder.
 #[derive(Debug, thiserror::Error)]
 pub enum IndexError {
-    #[error("cannot open the folder {folder} ({reason})")]
-    Folder { folder: String, reason: String },
-    /// Nothing of a damaged index is used.
-    #[error("the index of {folder} is damaged ({what})")]
-    Damaged { folder: String, what: String },
-    #[error("the index of {folder} has format {found} and this program reads {expected}")]
-    OtherFormat {
-        folder: String,
-        found: u32,
-        expected: u32,
-    },
     /// Another process holds the writer lock.
     #[error("another ragscope has the index of {folder} open")]
     InUse { folder: String },
-    #[error("{count} folders are more than a corpus can have ({max})")]
-    TooManyFolders { count: usize, max: usize },
-    #[error("cannot write {file} ({reason})")]
-    Write { file: String, reason: String },
-    #[error("cannot read {file} ({reason})")]
-    Read { file: String, reason: String },
-    #[error("{document} is not in the index of {folder}")]
-    UnknownDocument { document: String, folder: String },
-    /// The index of other machines.
+    /// A file of the index cannot be written.
     #[error(transparent)]
-    Remote(#[from] RemoteError),
+    Unwritable(Problem),
     #[error(transparent)]
-    Corpus(#[from] CorpusError),
+    Work(#[from] WorkError),
     #[error(transparent)]
     Embedder(#[from] LlmError),
 }
 
 impl IndexError {
+    /// Creates the error of a failure that the user can do something about.
+    pub(super) fn new(error: impl Into<String>, advice: impl Into<String>) -> Self {
+        WorkError::new(error, advice).into()
+    }
+
+    /// Returns the error of a document that is not in the index of a folder.
+    pub(super) fn unknown_document(document: &str, folder: &str) -> Self {
+        Self::new(
+            format!("{document} is not in the index of {folder}"),
+            "index the folder again if the file is new",
+        )
+    }
+
+    /// Returns the error of a file that cannot be read for now.
+    pub(super) fn unreadable(file: impl Display, reason: impl Display) -> Self {
+        Self::new(
+            format!("cannot read {file} ({reason})"),
+            "check the file and its permissions, then try again",
+        )
+    }
+
     /// Returns whether the last finished index answers all the same, where there is one.
     pub fn leaves_index(&self) -> bool {
-        matches!(self, Self::InUse { .. } | Self::Write { .. })
+        matches!(self, Self::InUse { .. } | Self::Unwritable(_))
+    }
+}
+
+impl From<Problem> for IndexError {
+    fn from(problem: Problem) -> Self {
+        Self::Work(problem.into())
     }
 }
 
 impl Advice for IndexError {
     fn advice(&self) -> Option<Cow<'_, str>> {
-        Some(match self {
-            Self::Folder { .. } => "check the path and its permissions".into(),
-            Self::Damaged { folder, .. } | Self::OtherFormat { folder, .. } => {
-                format!("rebuild it with `ragscope index {folder} --rebuild`").into()
-            }
+        match self {
             Self::InUse { .. } => {
-                "questions work meanwhile; index again when it is closed".into()
+                Some("questions work meanwhile; index again when it is closed".into())
             }
-            Self::TooManyFolders { .. } => "open a folder that holds them".into(),
-            Self::Write { .. } => {
-                "free space on that disk or set RAGSCOPE_HOME to a folder elsewhere, then index again; until then the last finished index answers".into()
-            }
-            Self::Read { .. } => "check the file and its permissions, then try again".into(),
-            Self::UnknownDocument { .. } => "index the folder again if the file is new".into(),
-            Self::Remote(error) => return error.advice(),
-            Self::Corpus(error) => return error.advice(),
-            Self::Embedder(error) => return error.advice(),
-        })
+            Self::Unwritable(problem) => problem.advice.as_deref().map(Cow::Borrowed),
+            Self::Work(error) => error.advice(),
+            Self::Embedder(error) => error.advice(),
+        }
     }
 }
 
@@ -118,16 +115,23 @@ impl FileError {
 
     /// Returns the public error about the index of `folder`.
     pub fn for_folder(self, folder: &str) -> IndexError {
-        let folder = folder.to_owned();
+        let rebuild = format!("rebuild it with `ragscope index {folder} --rebuild`");
         match self {
-            Self::Read { file, reason } => IndexError::Read { file, reason },
-            Self::Write { file, reason } => IndexError::Write { file, reason },
-            Self::Damaged(what) => IndexError::Damaged { folder, what },
-            Self::OtherFormat { found, expected } => IndexError::OtherFormat {
-                folder,
-                found,
-                expected,
-            },
+            Self::Read { file, reason } => IndexError::unreadable(file, reason),
+            Self::Write { file, reason } => IndexError::Unwritable(Problem::new(
+                format!("cannot write {file} ({reason})"),
+                "free space on that disk or set RAGSCOPE_HOME to a folder elsewhere, then index again; until then the last finished index answers",
+            )),
+            Self::Damaged(what) => IndexError::new(
+                format!("the index of {folder} is damaged ({what})"),
+                rebuild,
+            ),
+            Self::OtherFormat { found, expected } => IndexError::new(
+                format!(
+                    "the index of {folder} has format {found} and this program reads {expected}"
+                ),
+                rebuild,
+            ),
         }
     }
 }
@@ -153,5 +157,22 @@ impl From<LlmError> for Halt {
         } else {
             Self::Embedder(error)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_index_is_reported_as_such() {
+        let damaged = FileError::Damaged("vectors: cut short".to_owned());
+        assert_eq!(
+            damaged.for_folder("notes: old").to_problem(),
+            Problem::new(
+                "the index of notes: old is damaged (vectors: cut short)",
+                "rebuild it with `ragscope index notes: old --rebuild`"
+            )
+        );
     }
 }

@@ -71,9 +71,11 @@ pub(super) struct OpenFolder {
 
 /// Returns the path of a folder without links.
 pub(super) fn canonical(folder: &Path) -> Result<PathBuf, IndexError> {
-    folder.canonicalize().map_err(|error| IndexError::Folder {
-        folder: folder.display().to_string(),
-        reason: error.to_string(),
+    folder.canonicalize().map_err(|error| {
+        IndexError::new(
+            format!("cannot open the folder {} ({error})", folder.display()),
+            "check the path and its permissions",
+        )
     })
 }
 

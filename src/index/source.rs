@@ -23,15 +23,9 @@ impl Index {
         let entry = self
             .manifest()
             .and_then(|manifest| manifest.documents.get(document))
-            .ok_or_else(|| IndexError::UnknownDocument {
-                document: document.to_owned(),
-                folder: self.name.clone(),
-            })?;
+            .ok_or_else(|| IndexError::unknown_document(document, &self.name))?;
         let file = corpus::locate(&self.canonical, document);
-        let unreadable = |reason| IndexError::Read {
-            file: file.display().to_string(),
-            reason,
-        };
+        let unreadable = |reason: String| IndexError::unreadable(file.display(), reason);
 
         let kept = self.layout.extracts().read(document, entry);
         let SourceLines {

@@ -7,7 +7,8 @@ use ureq::config::ConfigBuilder;
 use ureq::tls::TlsConfig;
 use ureq::typestate::AgentScope;
 
-use super::certificates::{UnusableCertificates, http_roots};
+use super::certificates::http_roots;
+use crate::event::Problem;
 
 /// The name that this program gives itself.
 const USER_AGENT: &str = concat!("ragscope/", env!("CARGO_PKG_VERSION"));
@@ -18,11 +19,11 @@ const USER_AGENT: &str = concat!("ragscope/", env!("CARGO_PKG_VERSION"));
 /// every status to the caller.
 ///
 /// # Errors
-/// [`UnusableCertificates`] when `SSL_CERT_FILE` names a file that holds none.
+/// When `SSL_CERT_FILE` names a file that holds no certificates.
 pub fn config(
     connecting: Duration,
     patience: Duration,
-) -> Result<ConfigBuilder<AgentScope>, UnusableCertificates> {
+) -> Result<ConfigBuilder<AgentScope>, Problem> {
     let tls = TlsConfig::builder().root_certs(http_roots()?).build();
     Ok(Agent::config_builder()
         .http_status_as_error(false)

@@ -10,6 +10,6 @@ mod client;
 mod reply;
 
 pub use address::{host, is_loopback, origin};
-pub use certificates::{UnusableCertificates, own_roots};
+pub use certificates::own_roots;
 pub use client::config;
 pub use reply::parse_json;

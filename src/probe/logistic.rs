@@ -5,11 +5,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 
-use super::error::ProbeError;
 use super::network::{Linear, Network};
 use super::optimiser::add_scaled;
 use super::training_set::{Epoch, MAX_EPOCHS, TrainingSet};
-use crate::event::{Flow, logistic};
+use crate::event::{Flow, WorkError, logistic};
 use crate::llm::dot;
 
 /// Steps of an epoch.
@@ -27,7 +26,7 @@ pub(super) fn fit(
     set: &TrainingSet,
     part: Range<usize>,
     epoch: &mut dyn FnMut(Epoch) -> Flow,
-) -> Result<Network, ProbeError> {
+) -> Result<Network, WorkError> {
     // standardised features make a row of mean square 1 per feature, whatever their number
     let scale = 1.0 / (part.len().max(1) as f32).sqrt();
     let scaled = |row: &Vec<f32>| row[part.clone()].iter().map(|of| of * scale).collect();

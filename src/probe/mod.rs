@@ -19,10 +19,9 @@ mod logistic;
 mod train;
 mod weights;
 
-pub use error::ProbeError;
 pub use features::features;
 pub use journal::{Sample, SampleJournal, SampledQuestion, narrow};
 pub use train::train;
 pub use trained::Probe;
 pub use training_set::{Epoch, MAX_EPOCHS};
-pub use weights::{describe, files, find, folders};
+pub use weights::{describe, files, find, folders, no_inside, no_probe};

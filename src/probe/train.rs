@@ -4,7 +4,6 @@
 use std::ops::Range;
 use std::time::Instant;
 
-use super::error::ProbeError;
 use super::features;
 use super::journal::{Sample, SampledQuestion};
 use super::logistic;
@@ -13,7 +12,10 @@ use super::optimiser::{Batch, Optimiser};
 use super::trained::{FORMAT, Probe};
 use super::training_set::{Epoch, MAX_EPOCHS, TrainingSet};
 use crate::config::ProbeSettings;
-use crate::event::{Flow, ModelCard, ProbeCard, ProbeFigures, ProbeLabels, ProbeTurns, elapsed_us};
+use crate::event::{
+    Flow, ModelCard, ProbeCard, ProbeFigures, ProbeLabels, ProbeTurns, Problem, WorkError,
+    elapsed_us,
+};
 use crate::llm::Random;
 use crate::methods::auroc;
 use crate::methods::searag::{LAMBDA, Standard, entropy_threshold};
@@ -102,14 +104,14 @@ impl Labelling {
 /// that are. `epoch` observes each epoch and may stop the training.
 ///
 /// # Errors
-/// [`ProbeError::TooFew`] when a class has too few sentences; [`ProbeError::Stopped`].
+/// A class that has too few sentences; [`WorkError::Stopped`].
 pub fn train(
     walked: &[SampledQuestion],
     generator: &ModelCard,
     settings: &ProbeSettings,
     seed: u64,
     epoch: &mut dyn FnMut(Epoch) -> Flow,
-) -> Result<Probe, ProbeError> {
+) -> Result<Probe, WorkError> {
     let used = |question: &&SampledQuestion| question.samples.iter().any(usable);
     let (known, held): (Vec<&SampledQuestion>, Vec<&SampledQuestion>) = walked
         .iter()
@@ -125,7 +127,7 @@ pub fn train(
     let (fit, validation) = split(&known, &mut random);
     let [fit, validation] = [fit, validation].map(|part| labelling.sentences(&part));
     if fit.is_empty() || validation.is_empty() {
-        return Err(too_few(certain, uncertain));
+        return Err(too_few(certain, uncertain).into());
     }
 
     let is_for_network = labelled.len() >= NETWORK_SENTENCES;
@@ -175,17 +177,21 @@ fn count_classes(
     labelled: &[Labelled<'_>],
     known: &[&SampledQuestion],
     labels: ProbeLabels,
-) -> Result<[usize; 2], ProbeError> {
+) -> Result<[usize; 2], Problem> {
     let certain = labelled.iter().filter(|one| one.is_certain).count();
     let uncertain = labelled.len() - certain;
 
     if labels == ProbeLabels::Accuracy && certain.min(uncertain) == 0 {
         let count = |wanted| known.iter().filter(|one| one.right == Some(wanted)).count();
-        return Err(ProbeError::NoAnswers {
-            right: count(true),
-            wrong: count(false),
-            questions: known.len(),
-        });
+        let error = format!(
+            "{} right and {} wrong answers are known of {} questions, each needs one",
+            count(true),
+            count(false),
+            known.len()
+        );
+        let advice =
+            "give it questions with answers with --questions FILE, some of which the model knows";
+        return Err(Problem::new(error, advice));
     }
 
     if certain.min(uncertain) < NEEDED {
@@ -194,12 +200,13 @@ fn count_classes(
     Ok([certain, uncertain])
 }
 
-fn too_few(certain: usize, uncertain: usize) -> ProbeError {
-    ProbeError::TooFew {
-        certain,
-        uncertain,
-        needed: NEEDED,
-    }
+fn too_few(certain: usize, uncertain: usize) -> Problem {
+    Problem::new(
+        format!(
+            "{certain} certain and {uncertain} uncertain sentences are too few to train on, each needs {NEEDED}"
+        ),
+        "ask more questions (probe.questions, or --questions with a longer file)",
+    )
 }
 
 fn usable(sample: &Sample) -> bool {
@@ -254,7 +261,7 @@ fn fit_network(
     validation: &TrainingSet,
     random: &mut Random,
     epoch: &mut dyn FnMut(Epoch) -> Flow,
-) -> Result<Network, ProbeError> {
+) -> Result<Network, WorkError> {
     let mut best = Network::random(fit.width(), HIDDEN_UNITS as usize, random);
     let mut best_loss = f32::INFINITY;
     let mut optimiser = Optimiser::new(&best, LEARNING_RATE, WEIGHT_DECAY);
@@ -317,7 +324,7 @@ fn measure(
     probe: &Probe,
     held: &[&SampledQuestion],
     trained: Labelling,
-) -> Result<Option<ProbeFigures>, ProbeError> {
+) -> Result<Option<ProbeFigures>, Problem> {
     let of_every_turn = Labelling {
         turns: ProbeTurns::Multi,
         ..trained

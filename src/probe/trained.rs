@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::event::{ModelCard, ProbeCard, ProbeLayers};
+use crate::event::{ModelCard, ProbeCard, ProbeLayers, Problem};
 use crate::methods::searag::Standard;
 
-use super::error::ProbeError;
+use super::error::{unfit, unreadable};
 use super::features;
 use super::network::Network;
 
@@ -24,8 +24,8 @@ impl Probe {
     /// Checks that the probe reads this generator.
     ///
     /// # Errors
-    /// [`ProbeError::Unfit`] with the reason.
-    pub fn check(&self, file: &Path, generator: &ModelCard) -> Result<(), ProbeError> {
+    /// With the reason.
+    pub fn check(&self, file: &Path, generator: &ModelCard) -> Result<(), Problem> {
         let card = &self.card;
         let reason = if card.fingerprint != generator.fingerprint {
             format!(
@@ -41,10 +41,7 @@ impl Probe {
             return Ok(());
         };
 
-        Err(ProbeError::Unfit {
-            file: file.display().to_string(),
-            reason,
-        })
+        Err(unfit(file, reason))
     }
 
     /// Returns how uncertain the generator is of the sentence, in 0..=1: 1 - sigmoid(logit), since
@@ -52,7 +49,7 @@ impl Probe {
     ///
     /// # Errors
     /// Features of another width.
-    pub fn uncertainty(&self, features: &[f32]) -> Result<f32, ProbeError> {
+    pub fn uncertainty(&self, features: &[f32]) -> Result<f32, Problem> {
         let card = &self.card;
         let range = |reads| features::range(reads, card.layers, card.width);
         let expected = range(ProbeLayers::All).len();
@@ -61,10 +58,7 @@ impl Probe {
                 "it reads {expected} numbers, the generator gave {}",
                 features.len()
             );
-            return Err(ProbeError::Unfit {
-                file: card.generator.clone(),
-                reason,
-            });
+            return Err(unfit(Path::new(&card.generator), reason));
         }
 
         let read = self.standard.apply(&features[range(card.reads)]);
@@ -73,10 +67,7 @@ impl Probe {
         if uncertainty.is_finite() {
             return Ok(uncertainty);
         }
-        let reason = "its numbers are not finite".to_owned();
-        Err(ProbeError::Unreadable {
-            file: format!("for {}", card.generator),
-            reason,
-        })
+        let file = format!("for {}", card.generator);
+        Err(unreadable(Path::new(&file))("its numbers are not finite"))
     }
 }

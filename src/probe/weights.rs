@@ -10,12 +10,12 @@ use std::path::{Path, PathBuf};
 use safetensors::{Dtype, SafeTensors, View, serialize};
 use serde_json::Value;
 
-use super::error::ProbeError;
+use super::error::{unfit, unreadable};
 use super::features;
 use super::network::{Linear, Network};
 use super::trained::{FORMAT, Probe};
 use crate::config::{Config, Paths, ProbeFile, ProbeSettings, assets_folder};
-use crate::event::{ModelCard, ProbeCard};
+use crate::event::{ModelCard, ProbeCard, Problem};
 use crate::files::{self, Links};
 use crate::methods::searag::Standard;
 
@@ -56,7 +56,7 @@ impl Probe {
     ///
     /// # Errors
     /// A file that is missing, damaged, or of a newer format.
-    pub fn load(file: &Path) -> Result<Self, ProbeError> {
+    pub fn load(file: &Path) -> Result<Self, Problem> {
         let card = describe(file)?;
         let bytes = files::read(file).map_err(unreadable(file))?;
         let tensors = SafeTensors::deserialize(&bytes).map_err(unreadable(file))?;
@@ -95,7 +95,7 @@ impl Probe {
         config: &Config,
         paths: &Paths,
         generator: &ModelCard,
-    ) -> Result<(PathBuf, Self), ProbeError> {
+    ) -> Result<(PathBuf, Self), Problem> {
         let folders = folders(paths);
         let file = match &config.gate.probe {
             ProbeFile::Auto => find(&folders, generator, &config.probe)?,
@@ -117,10 +117,12 @@ impl Probe {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn save(&self, file: &Path) -> Result<(), ProbeError> {
-        let unwritable = |reason: &dyn Display| ProbeError::Unwritable {
-            file: file.display().to_string(),
-            reason: reason.to_string(),
+    pub fn save(&self, file: &Path) -> Result<(), Problem> {
+        let unwritable = |reason: &dyn Display| {
+            Problem::new(
+                format!("the probe {} cannot be written ({reason})", file.display()),
+                "check the folder and the space on its disk",
+            )
         };
         let card = serde_json::to_string(&self.card).map_err(|error| unwritable(&error))?;
         let metadata = HashMap::from([(CARD.to_owned(), card)]);
@@ -191,19 +193,11 @@ fn tensors(probe: &Probe) -> [(&'static str, Tensor<'_>); 6] {
     ]
 }
 
-/// Returns the error of a file for a reason.
-fn unreadable<R: ToString>(file: &Path) -> impl Fn(R) -> ProbeError {
-    move |reason| ProbeError::Unreadable {
-        file: file.display().to_string(),
-        reason: reason.to_string(),
-    }
-}
-
 /// Returns the description in a weights file; the tensors are not read.
 ///
 /// # Errors
 /// A file that is missing, damaged, or of a newer format.
-pub fn describe(file: &Path) -> Result<ProbeCard, ProbeError> {
+pub fn describe(file: &Path) -> Result<ProbeCard, Problem> {
     let mut reader = files::open(file, Links::Followed).map_err(unreadable(file))?;
 
     // The crate reads metadata from whole files only, and those of large models are large.
@@ -245,22 +239,21 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
 /// settings name.
 ///
 /// # Errors
-/// [`ProbeError::None`]; when a file was skipped that may have been meant, the reason why it was.
+/// None was trained; when a file was skipped that may have been meant, the reason why it was.
 pub fn find(
     folders: &[PathBuf],
     generator: &ModelCard,
     settings: &ProbeSettings,
-) -> Result<PathBuf, ProbeError> {
+) -> Result<PathBuf, Problem> {
     let mut skipped = None;
 
     for file in folders.iter().flat_map(|folder| files(folder)) {
         let reason = match describe(&file) {
             Ok(card) if card.fingerprint != generator.fingerprint => continue,
-            Ok(card) if !is_trained_so(&card, settings) => ProbeError::Unfit {
-                file: file.display().to_string(),
-                reason: "it was trained with other probe.labels, probe.turns or probe.layers"
-                    .to_owned(),
-            },
+            Ok(card) if !is_trained_so(&card, settings) => unfit(
+                &file,
+                "it was trained with other probe.labels, probe.turns or probe.layers",
+            ),
             Ok(_) => return Ok(file),
             Err(error) => error,
         };
@@ -268,9 +261,23 @@ pub fn find(
         skipped = skipped.or(Some(reason));
     }
 
-    Err(skipped.unwrap_or_else(|| ProbeError::None {
-        generator: generator.file.clone(),
-    }))
+    Err(skipped.unwrap_or_else(|| no_probe(&generator.file)))
+}
+
+/// Returns the error of a generator without a probe.
+pub fn no_probe(generator: &str) -> Problem {
+    Problem::new(
+        format!("no probe was trained for {generator}"),
+        "train one with `ragscope probe train FOLDER`",
+    )
+}
+
+/// Returns the error of a probe for a generator on a model server.
+pub fn no_inside(host: &str) -> Problem {
+    Problem::new(
+        format!("the probe reads hidden states, which the model server {host} does not give"),
+        "set gate.kind to token_entropy, or run the model here",
+    )
 }
 
 fn is_trained_so(card: &ProbeCard, settings: &ProbeSettings) -> bool {

@@ -1,5 +1,6 @@
 //! One file: fetched, continued, checked, and put into its place.
 
+use std::fmt::Display;
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -8,12 +9,13 @@ use std::time::{Duration, Instant};
 
 use ring::digest::{Context, SHA256};
 
-use super::error::PullError;
+use super::error::{PullError, unwritable};
 use super::http::{Client, FileAnswer, FileRequest, Subject};
 use super::meter::Meter;
 use super::settings::PullSettings;
-use crate::event::PullPhase;
+use crate::event::{Problem, PullPhase};
 use crate::files::{FileLock, open_or_create};
+use crate::story::words;
 
 /// Failures in a row, without a byte of progress between them, after which a pull gives up.
 const MAX_FAILURES: u32 = 5;
@@ -104,7 +106,7 @@ fn check_space(
     targets: &[Target],
     destination: &Destination<'_>,
     settings: &PullSettings,
-) -> Result<(), PullError> {
+) -> Result<(), Problem> {
     let missing = sum(targets, |target| target.bytes - target.bytes_here());
     if missing == 0 {
         return Ok(());
@@ -119,19 +121,22 @@ fn check_space(
         return Ok(());
     }
 
-    Err(PullError::NoSpace {
-        folder: destination.folder.to_owned(),
-        variable: destination.variable,
-        needed_bytes,
-        free_bytes,
-    })
+    let [needed, free] = [needed_bytes, free_bytes].map(words::bytes);
+    let Destination { folder, variable } = destination;
+    Err(Problem::new(
+        format!(
+            "{needed} are needed in {} and {free} are free",
+            folder.display()
+        ),
+        format!("free some space, or set {variable} to a folder on another disk"),
+    ))
 }
 
-pub(super) fn make_folder(folder: &Path) -> Result<(), PullError> {
-    fs::create_dir_all(folder).map_err(|error| PullError::for_write(folder, error))
+pub(super) fn make_folder(folder: &Path) -> Result<(), Problem> {
+    fs::create_dir_all(folder).map_err(|error| unwritable(folder, &error))
 }
 
-fn make_parent(file: &Path) -> Result<(), PullError> {
+fn make_parent(file: &Path) -> Result<(), Problem> {
     file.parent().map_or(Ok(()), make_folder)
 }
 
@@ -172,7 +177,7 @@ impl Download<'_, '_> {
         let was_continued = part.bytes > 0;
         let found = self.fetch(&mut part)?;
         if found == target.sha256 {
-            return part.finish(target);
+            return Ok(part.finish(target)?);
         }
 
         // What an earlier attempt left may be what is damaged.
@@ -180,22 +185,23 @@ impl Download<'_, '_> {
         if was_continued {
             let found = self.fetch(&mut part)?;
             if found == target.sha256 {
-                return part.finish(target);
+                return Ok(part.finish(target)?);
             }
             part.restart(self.meter)?;
         }
-        Err(PullError::Damaged {
-            file: target.name.clone(),
-            expected: target.sha256.clone(),
-            found,
-        })
+        let Target { name, sha256, .. } = target;
+        Err(Problem::new(
+            format!("{name} arrived damaged (its sha256 is {found}, not {sha256}) and was deleted"),
+            "pull again",
+        )
+        .into())
     }
 
     /// Waits until no other process downloads this file. A file system without locks has none to
     /// wait for.
     fn lock(&mut self) -> Result<Option<FileLock>, PullError> {
         let path = &self.target.lock;
-        let file = open_or_create(path).map_err(|error| PullError::for_write(path, error))?;
+        let file = open_or_create(path).map_err(|error| unwritable(path, &error))?;
 
         self.meter.begin(PullPhase::Waiting, &self.target.name);
 
@@ -278,7 +284,7 @@ impl Download<'_, '_> {
                     what: &self.target.name,
                     page: &self.target.page,
                 };
-                return Err(answer.refusal(about, &self.client.access));
+                return Err(answer.refusal(about, &self.client.access).into());
             }
         }
         self.check_is_listed(&answer)?;
@@ -286,7 +292,7 @@ impl Download<'_, '_> {
     }
 
     /// Checks that the headers name the file of the listing.
-    fn check_is_listed(&self, answer: &FileAnswer) -> Result<(), PullError> {
+    fn check_is_listed(&self, answer: &FileAnswer) -> Result<(), Problem> {
         let headers = &answer.headers;
         let is_other_sum = headers
             .linked_etag
@@ -301,13 +307,13 @@ impl Download<'_, '_> {
         Ok(())
     }
 
-    fn changed_error(&self) -> PullError {
-        PullError::Changed {
-            file: self.target.name.clone(),
-        }
+    fn changed_error(&self) -> Problem {
+        let name = &self.target.name;
+        let error = format!("{name} changed on the server during the download");
+        Problem::new(error, "pull again")
     }
 
-    fn broken_error(&self, reason: impl Into<String>) -> PullError {
+    fn broken_error(&self, reason: impl Display) -> PullError {
         PullError::for_connection(&self.target.url, reason)
     }
 
@@ -318,7 +324,7 @@ impl Download<'_, '_> {
     ) -> Result<Attempt, PullError> {
         while let Some(bytes) = answer.next(self.meter)? {
             if part.bytes + bytes.len() as u64 > self.target.bytes {
-                return Err(self.changed_error());
+                return Err(self.changed_error().into());
             }
             part.write(&bytes)?;
             self.meter.receive(bytes.len() as u64);
@@ -353,7 +359,7 @@ impl PartialFile {
     /// Opens what an earlier attempt left, or an empty file.
     fn open(target: &Target, meter: &mut Meter<'_>) -> Result<Self, PullError> {
         let path = &target.part;
-        let failed = |error| PullError::for_write(path, error);
+        let failed = |error: std::io::Error| unwritable(path, &error);
         let mut file = OpenOptions::new()
             .create(true)
             .truncate(false)
@@ -392,7 +398,7 @@ impl PartialFile {
     }
 
     /// Deletes what is in it.
-    fn restart(&mut self, meter: &mut Meter<'_>) -> Result<(), PullError> {
+    fn restart(&mut self, meter: &mut Meter<'_>) -> Result<(), Problem> {
         if self.bytes == 0 {
             return Ok(());
         }
@@ -400,17 +406,17 @@ impl PartialFile {
             .file
             .set_len(0)
             .and_then(|()| self.file.seek(SeekFrom::Start(0)));
-        emptied.map_err(|error| PullError::for_write(&self.path, error))?;
+        emptied.map_err(|error| unwritable(&self.path, &error))?;
         meter.take_back(self.bytes);
         self.sum = Context::new(&SHA256);
         self.bytes = 0;
         Ok(())
     }
 
-    fn write(&mut self, bytes: &[u8]) -> Result<(), PullError> {
+    fn write(&mut self, bytes: &[u8]) -> Result<(), Problem> {
         self.file
             .write_all(bytes)
-            .map_err(|error| PullError::for_write(&self.path, error))?;
+            .map_err(|error| unwritable(&self.path, &error))?;
         self.sum.update(bytes);
         self.bytes += bytes.len() as u64;
         Ok(())
@@ -425,10 +431,10 @@ impl PartialFile {
     }
 
     /// Gives the file its name.
-    fn finish(self, target: &Target) -> Result<(), PullError> {
+    fn finish(self, target: &Target) -> Result<(), Problem> {
         self.file
             .sync_all()
             .and_then(|()| fs::rename(&self.path, &target.file))
-            .map_err(|error| PullError::for_write(&target.file, error))
+            .map_err(|error| unwritable(&target.file, &error))
     }
 }

@@ -1,5 +1,6 @@
 //! HTTP requests. Each runs on a thread of its own, so that a stop need not wait for the server.
 
+use std::fmt::Display;
 use std::io::Read;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
@@ -11,6 +12,7 @@ use ureq::http::Response;
 
 use super::error::PullError;
 use super::meter::Meter;
+use crate::event::Problem;
 use crate::net::{self, host, origin};
 
 const CONNECTING: Duration = Duration::from_secs(20);
@@ -122,7 +124,7 @@ impl Client {
         let thread = thread::Builder::new().name("download".to_owned());
         thread
             .spawn(move || exchange.run())
-            .map_err(|error| PullError::for_connection(&url, error.to_string()))?;
+            .map_err(|error| PullError::for_connection(&url, error))?;
 
         match next(&messages, meter)? {
             Some(Message::Head { status, headers }) => Ok(FileAnswer {
@@ -139,8 +141,8 @@ impl Client {
     /// Reads a listing.
     ///
     /// # Errors
-    /// As [`Client::send`]; what a status other than 200 means; [`PullError::Unreadable`] for a
-    /// body that is too long.
+    /// As [`Client::send`]; what a status other than 200 means; a body that
+    /// is too long.
     pub fn text(
         &self,
         url: &str,
@@ -155,14 +157,14 @@ impl Client {
         };
         let answer = self.send(&request, meter)?;
         if answer.status != 200 {
-            return Err(answer.refusal(about, &self.access));
+            return Err(answer.refusal(about, &self.access).into());
         }
 
         let mut text = Vec::new();
         while let Some(bytes) = answer.next(meter)? {
             text.extend(bytes);
             if text.len() > MAX_JSON_BYTES {
-                return Err(unreadable(url, about.what, "it is too long".to_owned()));
+                return Err(unreadable(url, about.what, "it is too long").into());
             }
         }
         Ok(text)
@@ -172,21 +174,17 @@ impl Client {
 /// Reads JSON.
 ///
 /// # Errors
-/// [`PullError::Unreadable`].
-pub(super) fn json<T: DeserializeOwned>(
-    text: &[u8],
-    url: &str,
-    what: &str,
-) -> Result<T, PullError> {
+/// A text that is something else.
+pub(super) fn json<T: DeserializeOwned>(text: &[u8], url: &str, what: &str) -> Result<T, Problem> {
     net::parse_json(text).map_err(|reason| unreadable(url, what, reason))
 }
 
-pub(super) fn unreadable(url: &str, what: &str, reason: String) -> PullError {
-    PullError::Unreadable {
-        host: host(url).to_owned(),
-        what: what.to_owned(),
-        reason,
-    }
+pub(super) fn unreadable(url: &str, what: &str, reason: impl Display) -> Problem {
+    let host = host(url);
+    Problem::new(
+        format!("{host} answered the request for {what} with something else ({reason})"),
+        "check the address, and whether a proxy or a login page is between",
+    )
 }
 
 impl FileAnswer {
@@ -203,16 +201,17 @@ impl FileAnswer {
     }
 
     /// Returns the error that a status means.
-    pub fn refusal(&self, about: Subject<'_>, access: &Access) -> PullError {
-        let host = host(&self.url).to_owned();
-        let what = about.what.to_owned();
-        let page = about.page.to_owned();
+    pub fn refusal(&self, about: Subject<'_>, access: &Access) -> Problem {
+        let Subject { what, page } = about;
+        let host = host(&self.url);
         let status = self.status;
         if status == 404 {
-            return PullError::NotFound { host, what, page };
+            let advice = format!("check the spelling on its page {page}");
+            return Problem::new(format!("{host} has no {what}"), advice);
         }
         if status != 401 && status != 403 {
-            return PullError::Refused { host, what, status };
+            let error = format!("{host} answered the request for {what} with status {status}");
+            return Problem::new(error, "try again later");
         }
 
         let advice = match (access, self.headers.is_gated()) {
@@ -234,12 +233,8 @@ impl FileAnswer {
                     .to_owned()
             }
         };
-        PullError::Denied {
-            host,
-            what,
-            status,
-            advice,
-        }
+        let error = format!("{host} does not permit {what} (status {status})");
+        Problem::new(error, advice)
     }
 }
 

@@ -11,12 +11,12 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 
 use super::download::{Destination, Target, download_all, is_sha256, make_folder};
-use super::error::PullError;
+use super::error::{PullError, unwritable};
 use super::http::{Client, Subject, json, unreadable};
 use super::meter::Meter;
 use super::reference::HubModel;
 use super::settings::PullSettings;
-use crate::event::{PulledModel, percent_encode};
+use crate::event::{Problem, PulledModel, percent_encode};
 
 const REVISION: &str = "main";
 
@@ -136,7 +136,7 @@ fn listing(
     let listing: Listing = json(&text, &url, &what)?;
     let is_commit = listing.sha.len() == 40 && listing.sha.bytes().all(|b| b.is_ascii_hexdigit());
     if !is_commit {
-        return Err(unreadable(&url, &what, "no commit".to_owned()));
+        return Err(unreadable(&url, &what, "no commit").into());
     }
     Ok(listing)
 }
@@ -227,7 +227,7 @@ fn is_quantisation(part: &str) -> bool {
 
 /// Chooses the files of one model: of the quantisation or file that is named, else of the first
 /// preferred one that is there. A split file comes with all its pieces, in order.
-fn choose(weights: &[Weights], model: &HubModel) -> Result<Vec<Weights>, PullError> {
+fn choose(weights: &[Weights], model: &HubModel) -> Result<Vec<Weights>, Problem> {
     let repository = model.repository();
     let firsts: Vec<&Weights> = weights
         .iter()
@@ -238,7 +238,10 @@ fn choose(weights: &[Weights], model: &HubModel) -> Result<Vec<Weights>, PullErr
         })
         .collect();
     if firsts.is_empty() {
-        return Err(PullError::NoGguf { repository });
+        return Err(Problem::new(
+            format!("{repository} has no GGUF file"),
+            "look for a repository whose name ends in -GGUF",
+        ));
     }
 
     let chosen = match &model.wanted {
@@ -248,25 +251,27 @@ fn choose(weights: &[Weights], model: &HubModel) -> Result<Vec<Weights>, PullErr
     let first = match chosen[..] {
         [file] => file,
         [] => {
-            return Err(PullError::NoSuchQuantisation {
-                repository,
-                wanted: model.wanted.clone().unwrap_or_default(),
-                known: labels(&firsts),
-            });
+            let wanted = model.wanted.as_deref().unwrap_or_default();
+            return Err(Problem::new(
+                format!("{repository} has no {wanted}"),
+                format!("choose one of {}", labels(&firsts)),
+            ));
         }
         _ => {
-            let wanted = quantisation(&chosen[0].path).unwrap_or_default();
+            let quantisation = quantisation(&chosen[0].path).unwrap_or_default();
+            let wanted = model.wanted.as_ref().unwrap_or(&quantisation);
             let known: Vec<&str> = chosen.iter().map(|file| file.path.as_str()).collect();
-            return Err(PullError::Ambiguous {
-                repository,
-                wanted: model.wanted.clone().unwrap_or(wanted),
-                known: known.join(", "),
-            });
+            return Err(Problem::new(
+                format!("{repository} has several files of {wanted}"),
+                format!("name one of {} after the colon", known.join(", ")),
+            ));
         }
     };
-    pieces(weights, first).ok_or_else(|| PullError::MissingPiece {
-        repository,
-        file: first.path.clone(),
+    pieces(weights, first).ok_or_else(|| {
+        Problem::new(
+            format!("{repository} lacks a piece of {}", first.path),
+            "choose another quantisation or repository",
+        )
     })
 }
 
@@ -364,7 +369,7 @@ impl Cache {
     }
 
     /// Makes a file appear under its name in the folder of a commit.
-    fn link(&self, commit: &str, file: &Weights, target: &Target) -> Result<PathBuf, PullError> {
+    fn link(&self, commit: &str, file: &Weights, target: &Target) -> Result<PathBuf, Problem> {
         let link = self.folder.join("snapshots").join(commit).join(&file.path);
         if fs::canonicalize(&link)
             .is_ok_and(|to| fs::canonicalize(&target.file).is_ok_and(|file| file == to))
@@ -382,7 +387,7 @@ impl Cache {
             Ok(()) => fs::rename(&part, &link),
             Err(_) => fs::rename(&target.file, &link),
         };
-        made.map_err(|error| PullError::for_write(&link, error))?;
+        made.map_err(|error| unwritable(&link, &error))?;
         Ok(link)
     }
 
@@ -393,14 +398,14 @@ impl Cache {
         self.folder.join(format!(".{name}-{writer:?}"))
     }
 
-    fn write_ref(&self, commit: &str) -> Result<(), PullError> {
+    fn write_ref(&self, commit: &str) -> Result<(), Problem> {
         let refs = self.folder.join("refs");
         make_folder(&refs)?;
         let file = refs.join(REVISION);
         let part = self.part(REVISION);
         fs::write(&part, commit)
             .and_then(|()| fs::rename(&part, &file))
-            .map_err(|error| PullError::for_write(&file, error))
+            .map_err(|error| unwritable(&file, &error))
     }
 }
 
@@ -417,7 +422,6 @@ fn link_file(to: &Path, link: &Path) -> std::io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::event::Advice as _;
 
     fn file(path: &str) -> Weights {
         Weights {
@@ -496,7 +500,7 @@ mod tests {
                     let paths: Vec<String> = files.into_iter().map(|file| file.path).collect();
                     paths.join(" ")
                 }
-                Err(error) => error.to_problem().line(),
+                Err(error) => error.line(),
             };
             assert_eq!(chosen, expected);
         }

@@ -20,7 +20,7 @@ pub use reference::Reference;
 pub use settings::PullSettings;
 pub use table::ModelTable;
 
-use crate::event::{Flow, PullProgress, PulledModel};
+use crate::event::{Flow, Problem, PullProgress, PulledModel};
 use http::{Access, Client, Login};
 use meter::Meter;
 
@@ -38,7 +38,8 @@ pub fn pull(
     observe: &mut dyn FnMut(&PullProgress) -> Flow,
 ) -> Result<PulledModel, PullError> {
     if settings.is_offline {
-        return Err(PullError::Offline);
+        let advice = "unset it to download models";
+        return Err(Problem::new("HF_HUB_OFFLINE is set", advice).into());
     }
 
     let meter = Meter::new(reference.to_string(), observe);

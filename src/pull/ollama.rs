@@ -11,12 +11,12 @@ use std::path::Path;
 use serde::Deserialize;
 
 use super::download::{Destination, Target, download_all, is_sha256, make_folder};
-use super::error::PullError;
+use super::error::{PullError, unwritable};
 use super::http::{Client, Subject, json, unreadable};
 use super::meter::Meter;
 use super::reference::RegistryModel;
 use super::settings::PullSettings;
-use crate::event::PulledModel;
+use crate::event::{Problem, PulledModel};
 
 const ACCEPT: &str = "application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.manifest.v1+json";
 const WEIGHTS: &str = "application/vnd.ollama.image.model";
@@ -58,8 +58,7 @@ pub(super) fn pull(
         .iter()
         .position(|layer| layer.media_type == WEIGHTS)
     else {
-        let reason = "it names no GGUF file".to_owned();
-        return Err(unreadable(&url, &what, reason));
+        return Err(unreadable(&url, &what, "it names no GGUF file").into());
     };
 
     let layers = manifest.layers.iter().chain([&manifest.config]);
@@ -111,7 +110,7 @@ fn target(layer: &Layer, model: &RegistryModel, store: &Path) -> Option<Target> 
     })
 }
 
-fn write_manifest(model: &RegistryModel, store: &Path, text: &[u8]) -> Result<(), PullError> {
+fn write_manifest(model: &RegistryModel, store: &Path, text: &[u8]) -> Result<(), Problem> {
     let folder = store
         .join("manifests")
         .join(model.host())
@@ -122,5 +121,5 @@ fn write_manifest(model: &RegistryModel, store: &Path, text: &[u8]) -> Result<()
     let part = folder.join(format!(".{}.incomplete", model.tag));
     fs::write(&part, text)
         .and_then(|()| fs::rename(&part, &file))
-        .map_err(|error| PullError::for_write(&file, error))
+        .map_err(|error| unwritable(&file, &error))
 }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::error::PullError;
+use crate::event::Problem;
 
 /// Ollama's own registry.
 const OLLAMA_REGISTRY: &str = "https://registry.ollama.ai";
@@ -63,9 +63,9 @@ impl RegistryModel {
 }
 
 impl FromStr for Reference {
-    type Err = PullError;
+    type Err = Problem;
 
-    fn from_str(text: &str) -> Result<Self, PullError> {
+    fn from_str(text: &str) -> Result<Self, Problem> {
         let trimmed = text.trim();
         let parsed = match trimmed.strip_prefix("ollama:") {
             Some(model) => registry_model(model).map(Self::Ollama),
@@ -74,8 +74,11 @@ impl FromStr for Reference {
                 hub_model(model).map(Self::HuggingFace)
             }
         };
-        parsed.ok_or_else(|| PullError::NoReference {
-            text: text.to_owned(),
+        parsed.ok_or_else(|| {
+            Problem::new(
+                format!("`{text}` names no model to download"),
+                "write ORG/NAME, ORG/NAME:QUANT, or ollama:NAME:TAG",
+            )
         })
     }
 }

@@ -2,8 +2,7 @@
 
 use serde::Deserialize;
 
-use super::error::PullError;
-use crate::event::{MachineMemory, MemoryNeed, ModelRole, OfferedModel};
+use crate::event::{MachineMemory, MemoryNeed, ModelRole, OfferedModel, Problem};
 
 const TABLE: &str = include_str!("../../config/models.toml");
 
@@ -42,9 +41,12 @@ impl ModelTable {
     ///
     /// # Errors
     /// When the program was built with a table that is no table.
-    pub fn new() -> Result<Self, PullError> {
-        toml::from_str(TABLE).map_err(|error| PullError::Table {
-            reason: error.to_string(),
+    pub fn new() -> Result<Self, Problem> {
+        toml::from_str(TABLE).map_err(|error| {
+            Problem::new(
+                format!("the list of models in this build cannot be read ({error})"),
+                "the build is damaged: install the program again",
+            )
         })
     }
 

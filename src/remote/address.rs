@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::error::RemoteError;
 use crate::config::IndexSettings;
+use crate::event::WorkError;
 
 /// Returns whether a folder of the command line is the address of an index on other machines.
 pub fn is_address(folder: &Path) -> bool {
@@ -19,12 +19,12 @@ pub fn is_address(folder: &Path) -> bool {
 pub fn with_address<'a>(
     settings: &IndexSettings,
     addresses: impl Iterator<Item = &'a Path>,
-) -> Result<IndexSettings, RemoteError> {
+) -> Result<IndexSettings, WorkError> {
     let mut settings = settings.clone();
 
     for (at, address) in addresses.enumerate() {
         if at > 0 {
-            return Err(RemoteError::settings(
+            return Err(WorkError::new(
                 "two addresses of indexes on other machines are open",
                 "open one of them: folders of several machines that are indexed under one collection are one corpus",
             ));

@@ -1,5 +1,6 @@
 //! Connections to a database, and its errors.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use postgres::config::{Host, SslMode};
@@ -8,8 +9,8 @@ use postgres::{CancelToken, Client, Config, NoTls};
 use rustls::ClientConfig;
 use tokio_postgres_rustls::MakeRustlsConnect;
 
-use super::error::RemoteError;
 use crate::config::{IndexSettings, Secret};
+use crate::event::{Problem, WorkError};
 use crate::net;
 
 const CONNECTING: Duration = Duration::from_secs(10);
@@ -34,23 +35,23 @@ pub(super) struct Database {
 }
 
 impl Database {
-    pub fn new(settings: &IndexSettings) -> Result<Self, RemoteError> {
+    pub fn new(settings: &IndexSettings) -> Result<Self, WorkError> {
         let advice = "write it as postgres://USER@HOST:5432/DATABASE, and set index.key to env:NAME or file:PATH for the password";
         let mut config: Config = settings.url.parse().map_err(|_| {
             // the text of the error can hold a part of the address
-            RemoteError::settings(
+            WorkError::new(
                 "index.url is not the address of a PostgreSQL database",
                 advice,
             )
         })?;
         if config.get_password().is_some() {
-            return Err(RemoteError::settings(
+            return Err(WorkError::new(
                 "index.url holds a password, and settings are recorded with each run",
                 advice,
             ));
         }
         if config.get_hosts().is_empty() {
-            return Err(RemoteError::settings("index.url names no host", advice));
+            return Err(WorkError::new("index.url names no host", advice));
         }
 
         let is_loopback = config.get_hosts().iter().all(is_loopback);
@@ -60,7 +61,7 @@ impl Database {
         {
             config.ssl_mode(SslMode::Require);
         }
-        if let Some(key) = Secret::read(&settings.key).map_err(RemoteError::Settings)? {
+        if let Some(key) = Secret::read(&settings.key)? {
             config.password(key.expose());
         }
         config
@@ -75,7 +76,7 @@ impl Database {
         })
     }
 
-    pub fn connect(&self) -> Result<Client, RemoteError> {
+    pub fn connect(&self) -> Result<Client, WorkError> {
         let connected = if self.is_plain() {
             self.config.connect(NoTls)
         } else {
@@ -91,10 +92,10 @@ impl Database {
             if !is_denied {
                 return self.failure(&error);
             }
-            RemoteError::Denied {
-                place: self.place.clone(),
-                reason,
-            }
+            WorkError::new(
+                format!("{} refuses the user or the password ({reason})", self.place),
+                "check the user in index.url, and set index.key to env:NAME or file:PATH",
+            )
         })
     }
 
@@ -104,7 +105,7 @@ impl Database {
     }
 
     /// Ends the statement that runs on the connection of a token.
-    pub fn cancel(&self, token: &CancelToken) -> Result<(), RemoteError> {
+    pub fn cancel(&self, token: &CancelToken) -> Result<(), WorkError> {
         let cancelled = if self.is_plain() {
             token.cancel_query(NoTls)
         } else {
@@ -118,39 +119,50 @@ impl Database {
     }
 
     /// Returns the public error of a statement.
-    pub fn failure(&self, error: &postgres::Error) -> RemoteError {
-        let place = self.place.clone();
+    pub fn failure(&self, error: &postgres::Error) -> WorkError {
         let reason = reason(error);
         if error.code().is_none() || error.is_closed() {
-            RemoteError::Unreachable { place, reason }
+            WorkError::new(
+                format!("the index at {} cannot be reached ({reason})", self.place),
+                "start it, or correct index.url; `--set index.url=` searches the index of this machine",
+            )
         } else {
-            RemoteError::Failed { place, reason }
+            WorkError::from(remote_failure(&self.place, reason))
         }
     }
 
     /// Returns the error of a row that is not what this program writes.
-    pub fn damage(&self, reason: impl ToString) -> RemoteError {
-        RemoteError::Damaged {
-            place: self.place.clone(),
-            reason: reason.to_string(),
-        }
+    pub fn damage(&self, reason: impl Display) -> WorkError {
+        let place = &self.place;
+        WorkError::new(
+            format!("what the index at {place} holds cannot be read ({reason})"),
+            "set index.collection to a new name and index again; the local index is not affected",
+        )
     }
+}
+
+/// Returns the error of an index that failed.
+pub fn remote_failure(place: &str, reason: impl Display) -> Problem {
+    Problem::new(
+        format!("the index at {place} failed ({reason})"),
+        "the log of the server says more",
+    )
 }
 
 /// A result whose error is reported with the place of its database.
 pub(super) trait AtDatabase<T> {
-    fn at(self, database: &Database) -> Result<T, RemoteError>;
+    fn at(self, database: &Database) -> Result<T, WorkError>;
 }
 
 impl<T> AtDatabase<T> for Result<T, postgres::Error> {
-    fn at(self, database: &Database) -> Result<T, RemoteError> {
+    fn at(self, database: &Database) -> Result<T, WorkError> {
         self.map_err(|error| database.failure(&error))
     }
 }
 
 /// A row that is not what this program writes.
 impl<T> AtDatabase<T> for serde_json::Result<T> {
-    fn at(self, database: &Database) -> Result<T, RemoteError> {
+    fn at(self, database: &Database) -> Result<T, WorkError> {
         self.map_err(|error| database.damage(error))
     }
 }
@@ -189,9 +201,9 @@ fn place(config: &Config) -> String {
     format!("{}/{}", hosts.join(","), database.unwrap_or_default())
 }
 
-fn tls() -> Result<MakeRustlsConnect, RemoteError> {
+fn tls() -> Result<MakeRustlsConnect, WorkError> {
     let own = net::own_roots().map_err(|error| {
-        RemoteError::settings(
+        WorkError::new(
             format!("no encrypted connection can be made ({error})"),
             "correct SSL_CERT_FILE, or unset it",
         )
@@ -256,7 +268,7 @@ mod tests {
         ] {
             let error = Database::new(&settings(wrong)).err().expect(wrong);
             assert!(!error.to_string().contains("s3cret"), "{error}");
-            assert!(matches!(error, RemoteError::Settings(_)), "{error:?}");
+            assert!(error.to_string().starts_with("index.url "), "{error:?}");
         }
     }
 }

@@ -9,7 +9,6 @@
 //! Nothing here knows of folders or of the index of this machine: a document comes with its entry
 //! as text.
 
-mod error;
 mod address;
 mod ids;
 mod values;
@@ -24,7 +23,7 @@ mod write;
 mod postgres;
 
 pub use address::{is_address, with_address};
-pub use error::RemoteError;
+pub use connection::remote_failure;
 pub use ids::{MAX_PARTS, part_of, part_start};
 pub use postgres::{Postgres, RemoteHealth, remote_health};
 pub use read::Snapshot;

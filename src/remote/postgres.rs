@@ -5,10 +5,10 @@ use std::cell::RefCell;
 use postgres::{Client, IsolationLevel};
 
 use super::connection::{AtDatabase as _, Database};
-use super::error::RemoteError;
 use super::read::Snapshot;
 use super::write::PartWriter;
 use crate::config::IndexSettings;
+use crate::event::WorkError;
 
 /// The state of an index on other machines, for `ragscope doctor`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,7 +36,7 @@ impl Postgres {
     /// # Errors
     /// An address that cannot be used, or that holds a password; a key that cannot be read; a name
     /// of the collection that is not a plain identifier.
-    pub fn new(settings: &IndexSettings) -> Result<Self, RemoteError> {
+    pub fn new(settings: &IndexSettings) -> Result<Self, WorkError> {
         let database = Database::new(settings)?;
         check_name(&settings.collection)?;
         Ok(Self {
@@ -48,8 +48,8 @@ impl Postgres {
     /// Runs `work` on the open connection, or on a new one where the server has closed it.
     fn with_client<T>(
         &self,
-        work: impl FnOnce(&mut Client) -> Result<T, RemoteError>,
-    ) -> Result<T, RemoteError> {
+        work: impl FnOnce(&mut Client) -> Result<T, WorkError>,
+    ) -> Result<T, WorkError> {
         let open = self.client.borrow_mut().take();
         let mut client = match open.filter(|client| !client.is_closed()) {
             Some(client) => client,
@@ -63,8 +63,8 @@ impl Postgres {
     /// Runs `look` on the collection as it is now, whatever is published meanwhile.
     pub fn view<T>(
         &self,
-        look: impl FnOnce(&mut Snapshot<'_>) -> Result<T, RemoteError>,
-    ) -> Result<T, RemoteError> {
+        look: impl FnOnce(&mut Snapshot<'_>) -> Result<T, WorkError>,
+    ) -> Result<T, WorkError> {
         self.with_client(|client| {
             let transaction = client
                 .build_transaction()
@@ -77,13 +77,13 @@ impl Postgres {
     }
 
     /// Connects as a writer.
-    pub fn writer(&self) -> Result<PartWriter, RemoteError> {
+    pub fn writer(&self) -> Result<PartWriter, WorkError> {
         let client = self.database.connect()?;
         Ok(PartWriter::new(client, self.database.clone()))
     }
 
     /// Returns the name and the version of the database.
-    fn version(&self) -> Result<String, RemoteError> {
+    fn version(&self) -> Result<String, WorkError> {
         self.with_client(|client| {
             let asked = "select current_setting('server_version'), \
                  (select extversion::text from pg_extension where extname = 'vector')";
@@ -104,7 +104,7 @@ impl Postgres {
 ///
 /// # Errors
 /// Settings that cannot be used; a database that cannot be reached or read.
-pub fn remote_health(settings: &IndexSettings) -> Result<Option<RemoteHealth>, RemoteError> {
+pub fn remote_health(settings: &IndexSettings) -> Result<Option<RemoteHealth>, WorkError> {
     if settings.url.is_empty() {
         return Ok(None);
     }
@@ -123,13 +123,13 @@ pub fn remote_health(settings: &IndexSettings) -> Result<Option<RemoteHealth>, R
 }
 
 /// Checks that the name of a collection is a plain identifier.
-fn check_name(name: &str) -> Result<(), RemoteError> {
+fn check_name(name: &str) -> Result<(), WorkError> {
     let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
     let begins = name.starts_with(|c: char| c.is_ascii_lowercase());
     if begins && name.len() <= 40 && name.chars().all(is_plain) && !name.starts_with("pg_") {
         return Ok(());
     }
-    Err(RemoteError::settings(
+    Err(WorkError::new(
         "index.collection is not a valid name",
         "take up to 40 lower-case letters, digits and underscores, and begin with a letter",
     ))

@@ -6,17 +6,17 @@ use postgres::Transaction;
 use postgres::types::Type;
 
 use super::connection::{AtDatabase as _, Database};
-use super::error::RemoteError;
 use super::postings::{self, BUCKET_CHUNKS, BlockBuilder};
 use super::rows::copy;
 use super::values::{ChunkWords, PartChange, StoredDocument};
+use crate::event::WorkError;
 
 /// Replaces the postings of every bucket in which chunks are removed or added.
 pub(super) fn publish_words(
     publishing: &mut Transaction<'_>,
     change: PartChange<'_>,
     database: &Database,
-) -> Result<(), RemoteError> {
+) -> Result<(), WorkError> {
     let schema = &database.schema;
     let moved = change.removed.iter().chain(&change.added);
     let touched: BTreeSet<u64> = moved
@@ -57,13 +57,13 @@ struct BucketWords<'a> {
     /// The documents by their first chunk.
     documents: BTreeMap<u64, &'a StoredDocument>,
     /// Returns the words of each chunk of a document, in its order.
-    words: &'a mut dyn FnMut(&StoredDocument) -> Result<Vec<ChunkWords>, RemoteError>,
+    words: &'a mut dyn FnMut(&StoredDocument) -> Result<Vec<ChunkWords>, WorkError>,
     /// The document that was analysed last: one that reaches into the next bucket is analysed once.
     last: Option<(u64, Vec<ChunkWords>)>,
 }
 
 impl BucketWords<'_> {
-    fn build(&mut self, bucket: u64) -> Result<BlockBuilder, RemoteError> {
+    fn build(&mut self, bucket: u64) -> Result<BlockBuilder, WorkError> {
         let ids = bucket * BUCKET_CHUNKS..(bucket + 1) * BUCKET_CHUNKS;
         let before = self.documents.range(..ids.start).next_back();
         let inside = self.documents.range(ids.clone());

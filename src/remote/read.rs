@@ -1,20 +1,20 @@
 //! A collection as a reader sees it: one snapshot of the database.
 
 use std::collections::HashMap;
+use std::fmt::Display;
 
 use postgres::error::SqlState;
 use postgres::types::ToSql;
 use postgres::{Row, Transaction};
 
 use super::connection::{AtDatabase as _, Database};
-use super::error::RemoteError;
 use super::postings::{self, Block, CorpusCounts};
 use super::types::{Half, Widened};
 use super::values::{
     Allowed, ChunkWithEntry, CorpusHead, FORMAT, MAX_EXACT_VECTORS, Nearest, PartCard, ScoredId,
     StoredDocument,
 };
-use crate::event::ChunkText;
+use crate::event::{ChunkText, Problem, WorkError};
 
 /// Time after which a search is given up.
 const TIMEOUT_MS: u32 = 60_000;
@@ -36,7 +36,7 @@ impl<'a> Snapshot<'a> {
     pub(super) fn new(
         mut transaction: Transaction<'a>,
         database: &'a Database,
-    ) -> Result<Self, RemoteError> {
+    ) -> Result<Self, WorkError> {
         let schema = &database.schema;
 
         // `local` ends with the transaction: a connection may serve another reader next
@@ -63,7 +63,7 @@ impl<'a> Snapshot<'a> {
         &mut self,
         statement: &str,
         values: &[&(dyn ToSql + Sync)],
-    ) -> Result<Vec<Row>, RemoteError> {
+    ) -> Result<Vec<Row>, WorkError> {
         // without a part there may be no tables, and there is nothing in them
         if self.head.parts.is_empty() {
             return Ok(Vec::new());
@@ -72,7 +72,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Returns the error of an entry that is not what this program writes.
-    pub fn damage(&self, reason: impl ToString) -> RemoteError {
+    pub fn damage(&self, reason: impl Display) -> WorkError {
         self.database.damage(reason)
     }
 
@@ -85,7 +85,7 @@ impl<'a> Snapshot<'a> {
         &mut self,
         vector: &[f32],
         wanted: &Nearest<'_>,
-    ) -> Result<Vec<ScoredId>, RemoteError> {
+    ) -> Result<Vec<ScoredId>, WorkError> {
         let schema = self.schema();
         let count = wanted.count as i64;
         // the sum keeps the graph out
@@ -116,7 +116,7 @@ impl<'a> Snapshot<'a> {
         &mut self,
         vector: &[f32],
         wanted: &Nearest<'_>,
-    ) -> Result<Vec<ScoredId>, RemoteError> {
+    ) -> Result<Vec<ScoredId>, WorkError> {
         let schema = self.schema();
         let ef = wanted.ef.max(wanted.count).clamp(1, MAX_EF);
         let settings = format!(
@@ -148,8 +148,8 @@ impl<'a> Snapshot<'a> {
         &mut self,
         statement: &str,
         values: &[&(dyn ToSql + Sync)],
-        mut see: impl FnMut(&Row) -> Result<bool, RemoteError>,
-    ) -> Result<(), RemoteError> {
+        mut see: impl FnMut(&Row) -> Result<bool, WorkError>,
+    ) -> Result<(), WorkError> {
         let portal = self.transaction.bind(statement, values).at(self.database)?;
         loop {
             let rows = self.transaction.query_portal(&portal, FETCHED_ROWS);
@@ -170,7 +170,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Returns every document.
-    pub fn documents(&mut self) -> Result<Vec<StoredDocument>, RemoteError> {
+    pub fn documents(&mut self) -> Result<Vec<StoredDocument>, WorkError> {
         let schema = self.schema();
         let asked = format!(
             "select id, part, path, key, entry, chunks from {schema}.document where live order by id"
@@ -180,7 +180,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Returns the chunks of a document, in its order.
-    pub fn document(&mut self, part: u64, path: &str) -> Result<Vec<ChunkText>, RemoteError> {
+    pub fn document(&mut self, part: u64, path: &str) -> Result<Vec<ChunkText>, WorkError> {
         let schema = self.schema();
         let asked = format!(
             "select chunk.body from {schema}.document join {schema}.chunk \
@@ -197,7 +197,7 @@ impl<'a> Snapshot<'a> {
         words: &[Vec<String>],
         count: usize,
         allowed: Option<&Allowed>,
-    ) -> Result<Vec<ScoredId>, RemoteError> {
+    ) -> Result<Vec<ScoredId>, WorkError> {
         let schema = self.schema();
         let asked =
             format!("select word, bucket, count, data from {schema}.posting where word = any($1)");
@@ -231,7 +231,7 @@ impl<'a> Snapshot<'a> {
         &mut self,
         vector: &[f32],
         wanted: Nearest<'_>,
-    ) -> Result<Vec<ScoredId>, RemoteError> {
+    ) -> Result<Vec<ScoredId>, WorkError> {
         let all: u64 = self.head.parts.iter().map(|part| part.chunks).sum();
         let compared = wanted.allowed.map_or(all, |allowed| allowed.count);
         if wanted.is_exact || compared <= MAX_EXACT_VECTORS {
@@ -242,7 +242,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Returns chunks with the entries of their documents, in any order.
-    pub fn chunks(&mut self, ids: &[u64]) -> Result<Vec<ChunkWithEntry>, RemoteError> {
+    pub fn chunks(&mut self, ids: &[u64]) -> Result<Vec<ChunkWithEntry>, WorkError> {
         let schema = self.schema();
         let ids: Vec<i64> = ids.iter().map(|id| *id as i64).collect();
 
@@ -262,7 +262,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Returns the unit vectors of chunks.
-    pub fn vectors(&mut self, ids: &[u64]) -> Result<HashMap<u64, Vec<f32>>, RemoteError> {
+    pub fn vectors(&mut self, ids: &[u64]) -> Result<HashMap<u64, Vec<f32>>, WorkError> {
         let schema = self.schema();
         let ids: Vec<i64> = ids.iter().map(|id| *id as i64).collect();
         let asked = format!("select id, v from {schema}.vector where id = any($1)");
@@ -276,10 +276,7 @@ impl<'a> Snapshot<'a> {
     }
 
     /// Shows every chunk, by id, until `see` returns `false`.
-    pub fn each_chunk(
-        &mut self,
-        mut see: impl FnMut(ChunkText) -> bool,
-    ) -> Result<(), RemoteError> {
+    pub fn each_chunk(&mut self, mut see: impl FnMut(ChunkText) -> bool) -> Result<(), WorkError> {
         if self.head.parts.is_empty() {
             return Ok(());
         }
@@ -295,7 +292,7 @@ impl<'a> Snapshot<'a> {
 }
 
 /// Reads the head of a collection from the rows of its parts.
-fn head(rows: &[Row], database: &Database) -> Result<CorpusHead, RemoteError> {
+fn head(rows: &[Row], database: &Database) -> Result<CorpusHead, WorkError> {
     let mut head = CorpusHead::default();
 
     for row in rows {
@@ -317,20 +314,21 @@ fn head(rows: &[Row], database: &Database) -> Result<CorpusHead, RemoteError> {
 }
 
 /// Checks the format of a collection.
-pub(super) fn check_format(found: i64, database: &Database) -> Result<(), RemoteError> {
+pub(super) fn check_format(found: i64, database: &Database) -> Result<(), Problem> {
     if found == FORMAT {
         return Ok(());
     }
-    Err(RemoteError::OtherFormat {
-        collection: database.schema.clone(),
-        place: database.place.clone(),
-        found,
-        expected: FORMAT,
-    })
+    let Database { schema, place, .. } = database;
+    Err(Problem::new(
+        format!(
+            "the collection {schema} at {place} has format {found} and this program reads {FORMAT}"
+        ),
+        "use the ragscope that wrote it, or set index.collection to a new name and index again",
+    ))
 }
 
 /// Reads a chunk.
-fn chunk(row: &Row, database: &Database) -> Result<ChunkText, RemoteError> {
+fn chunk(row: &Row, database: &Database) -> Result<ChunkText, WorkError> {
     serde_json::from_str(row.get("body")).at(database)
 }
 

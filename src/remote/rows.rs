@@ -5,16 +5,16 @@ use postgres::binary_copy::BinaryCopyInWriter;
 use postgres::types::{ToSql, Type};
 
 use super::connection::{AtDatabase as _, Database};
-use super::error::RemoteError;
 use super::types::Half;
 use super::values::{SentDocument, StoredDocument};
+use crate::event::WorkError;
 
 /// Adds staged documents without their chunks.
 pub(super) fn add_documents(
     batch: &mut Transaction<'_>,
     documents: &[SentDocument],
     database: &Database,
-) -> Result<(), RemoteError> {
+) -> Result<(), WorkError> {
     let schema = &database.schema;
     let add = format!(
         "insert into {schema}.document (id, part, path, key, entry, chunks, live) \
@@ -42,7 +42,7 @@ pub(super) fn add_chunks(
     batch: &mut Transaction<'_>,
     documents: &[SentDocument],
     database: &Database,
-) -> Result<(), RemoteError> {
+) -> Result<(), WorkError> {
     let schema = &database.schema;
     let types = [Type::INT8, Type::INT8, Type::TEXT];
     let into = format!("copy {schema}.chunk (id, document, body) from stdin binary");
@@ -63,7 +63,7 @@ pub(super) fn add_vectors(
     batch: &mut Transaction<'_>,
     documents: &[SentDocument],
     database: &Database,
-) -> Result<(), RemoteError> {
+) -> Result<(), WorkError> {
     let chunks = documents.iter().flat_map(|document| &document.chunks);
     let mut chunks = chunks.filter(|chunk| !chunk.vector.is_empty()).peekable();
     if chunks.peek().is_none() {
@@ -91,7 +91,7 @@ pub(super) fn delete(
     documents: &[StoredDocument],
     vectors: &str,
     database: &Database,
-) -> Result<(), RemoteError> {
+) -> Result<(), WorkError> {
     let schema = &database.schema;
     let ids: Vec<i64> = documents.iter().map(|one| one.first_chunk as i64).collect();
     if ids.is_empty() {
@@ -111,7 +111,7 @@ pub(super) fn delete(
     Ok(())
 }
 
-pub(super) type WriteRow<'w> = dyn FnMut(&[&(dyn ToSql + Sync)]) -> Result<(), RemoteError> + 'w;
+pub(super) type WriteRow<'w> = dyn FnMut(&[&(dyn ToSql + Sync)]) -> Result<(), WorkError> + 'w;
 
 /// Copies rows into a table.
 pub(super) fn copy(
@@ -119,8 +119,8 @@ pub(super) fn copy(
     database: &Database,
     into: &str,
     types: &[Type],
-    rows: impl FnOnce(&mut WriteRow<'_>) -> Result<(), RemoteError>,
-) -> Result<(), RemoteError> {
+    rows: impl FnOnce(&mut WriteRow<'_>) -> Result<(), WorkError>,
+) -> Result<(), WorkError> {
     let writer = batch.copy_in(into).at(database)?;
     let mut writer = BinaryCopyInWriter::new(writer, types);
 

@@ -4,7 +4,7 @@ use postgres::error::SqlState;
 use postgres::{Client, Transaction};
 
 use super::connection::{AtDatabase as _, Database};
-use super::error::RemoteError;
+use crate::event::WorkError;
 
 /// The number of the lock under which tables are created and parts are numbered.
 const SETUP_LOCK: i32 = -1;
@@ -13,7 +13,7 @@ const SETUP_LOCK: i32 = -1;
 pub(super) fn setup<'c>(
     client: &'c mut Client,
     database: &Database,
-) -> Result<Transaction<'c>, RemoteError> {
+) -> Result<Transaction<'c>, WorkError> {
     let mut setup = client.transaction().at(database)?;
     let lock = "select pg_advisory_xact_lock($1, $2)";
     let number = lock_number(&database.schema);
@@ -25,7 +25,7 @@ pub(super) fn setup<'c>(
 pub(super) fn add_extension(
     setup: &mut Transaction<'_>,
     database: &Database,
-) -> Result<(), RemoteError> {
+) -> Result<(), WorkError> {
     let added = setup.batch_execute("create extension if not exists vector");
 
     added.map_err(|error| match error.code() {
@@ -34,12 +34,14 @@ pub(super) fn add_extension(
             | &SqlState::FEATURE_NOT_SUPPORTED
             | &SqlState::UNDEFINED_FILE
             | &SqlState::INVALID_PARAMETER_VALUE,
-        ) => RemoteError::NoVectors {
-            place: database.place.clone(),
-            reason: error
-                .as_db_error()
-                .map_or_else(String::new, |error| error.message().to_owned()),
-        },
+        ) => {
+            let place = &database.place;
+            let reason = error.as_db_error().map_or("", |error| error.message());
+            WorkError::new(
+                format!("the database at {place} has no extension `vector` ({reason})"),
+                "install pgvector on the server and run CREATE EXTENSION vector as its administrator",
+            )
+        }
         _ => database.failure(&error),
     })
 }

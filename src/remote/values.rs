@@ -5,9 +5,8 @@ use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
 
-use super::error::RemoteError;
 use super::ids::{MAX_PARTS, part_start};
-use crate::event::ChunkText;
+use crate::event::{ChunkText, Problem, WorkError};
 
 /// Increases when older collections can no longer be read, or would be searched wrongly.
 pub const FORMAT: i64 = 2;
@@ -135,20 +134,19 @@ impl Claim {
     /// Returns the claimed part among those of the collection; `None` where it is new.
     ///
     /// # Errors
-    /// [`RemoteError::PartTaken`] for the part of another owner, unless the user named it.
+    /// The part of another owner, unless the user named it.
     pub fn find_in<'c>(
         &self,
         cards: &'c [PartCard],
         collection: &str,
-    ) -> Result<Option<&'c PartCard>, RemoteError> {
+    ) -> Result<Option<&'c PartCard>, Problem> {
         let known = cards.iter().find(|card| card.name == self.name);
 
         match known.filter(|card| card.owner != self.owner && !self.is_named) {
-            Some(taken) => Err(RemoteError::PartTaken {
-                part: taken.name.clone(),
-                collection: collection.to_owned(),
-                owner: taken.owner.clone(),
-            }),
+            Some(PartCard { name, owner, .. }) => Err(Problem::new(
+                format!("the part {name} of the collection {collection} belongs to {owner}"),
+                "set index.part to another name; the same name replaces that part",
+            )),
             None => Ok(known),
         }
     }
@@ -156,16 +154,16 @@ impl Claim {
     /// Returns the card of a new part, with a number that none of the others has.
     ///
     /// # Errors
-    /// [`RemoteError::TooManyParts`].
-    pub fn new_part(&self, cards: &[PartCard], collection: &str) -> Result<PartCard, RemoteError> {
+    /// A collection that is full.
+    pub fn new_part(&self, cards: &[PartCard], collection: &str) -> Result<PartCard, Problem> {
         let max = MAX_PARTS as u64;
         let number = cards.iter().map(|card| card.number + 1).max().unwrap_or(0);
 
         if number >= max {
-            return Err(RemoteError::TooManyParts {
-                collection: collection.to_owned(),
-                max,
-            });
+            return Err(Problem::new(
+                format!("the collection {collection} has {max} parts, and can have no more"),
+                "index several folders as one, or set index.collection to a new name",
+            ));
         }
 
         Ok(PartCard {
@@ -234,7 +232,7 @@ pub struct PartChange<'a> {
     /// Staged documents, which become live.
     pub added: Vec<StoredDocument>,
     /// Returns the words of each chunk of a document, in its order.
-    pub words: &'a mut dyn FnMut(&StoredDocument) -> Result<Vec<ChunkWords>, RemoteError>,
+    pub words: &'a mut dyn FnMut(&StoredDocument) -> Result<Vec<ChunkWords>, WorkError>,
 }
 
 #[cfg(test)]

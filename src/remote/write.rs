@@ -7,7 +7,6 @@ use postgres::types::ToSql;
 use postgres::{Client, Transaction};
 
 use super::connection::{AtDatabase as _, Database};
-use super::error::RemoteError;
 use super::ids::part_start;
 use super::publish::publish_words;
 use super::read::{check_format, document};
@@ -16,7 +15,7 @@ use super::tables::{add_extension, lock_number, setup, tables};
 use super::values::{
     Claim, FORMAT, MAX_EXACT_VECTORS, PartCard, PartChange, PartState, SentDocument, StoredDocument,
 };
-use crate::event::StopError;
+use crate::event::{StopError, WorkError};
 
 /// Time between two looks at whether the observer stopped.
 const LATENCY: Duration = Duration::from_millis(20);
@@ -42,7 +41,7 @@ impl PartWriter {
     }
 
     /// Creates the tables where they are missing, and checks their format.
-    fn create(&mut self, claim: &Claim) -> Result<(), RemoteError> {
+    fn create(&mut self, claim: &Claim) -> Result<(), WorkError> {
         let database = &self.database;
         let schema = &database.schema;
         let mut setup = setup(&mut self.client, database)?;
@@ -69,7 +68,7 @@ impl PartWriter {
     }
 
     /// Returns the part of a claim, which is added where it is missing.
-    fn take(&mut self, claim: &Claim) -> Result<PartCard, RemoteError> {
+    fn take(&mut self, claim: &Claim) -> Result<PartCard, WorkError> {
         let database = &self.database;
         let schema = &database.schema;
         let mut setup = setup(&mut self.client, database)?;
@@ -96,7 +95,7 @@ impl PartWriter {
     }
 
     /// Takes the lock of a part, which ends with the connection.
-    fn lock(&mut self, card: &PartCard) -> Result<(), RemoteError> {
+    fn lock(&mut self, card: &PartCard) -> Result<(), WorkError> {
         let number = card.number as i32;
         let schema = &self.database.schema;
         let take = "select pg_try_advisory_lock($1, $2)";
@@ -105,10 +104,11 @@ impl PartWriter {
             .query_one(take, &[&lock_number(schema), &number]);
 
         if !taken.at(&self.database)?.get::<_, bool>(0) {
-            return Err(RemoteError::InUse {
-                part: card.name.clone(),
-                collection: schema.clone(),
-            });
+            let part = &card.name;
+            return Err(WorkError::new(
+                format!("another ragscope is writing the part {part} of the collection {schema}"),
+                "questions work meanwhile; index again when it is done",
+            ));
         }
 
         self.part = Some(number);
@@ -116,7 +116,7 @@ impl PartWriter {
     }
 
     /// Returns whether there are enough vectors for a graph and it is not built.
-    fn is_graph_due(&mut self) -> Result<bool, RemoteError> {
+    fn is_graph_due(&mut self) -> Result<bool, WorkError> {
         let schema = &self.database.schema;
         let asked = format!(
             "select (select sum((card::json ->> 'chunks')::bigint) from {schema}.part)::bigint, \
@@ -131,9 +131,9 @@ impl PartWriter {
     /// Takes a part, and creates the collection and the part where they are missing.
     ///
     /// # Errors
-    /// [`RemoteError::PartTaken`], [`RemoteError::InUse`], [`RemoteError::OtherEmbedder`],
-    /// [`RemoteError::TooManyParts`].
-    pub fn begin(&mut self, claim: &Claim) -> Result<PartState, RemoteError> {
+    /// A part of another owner, or one that another process is writing; another embedder; a
+    /// collection that is full.
+    pub fn begin(&mut self, claim: &Claim) -> Result<PartState, WorkError> {
         self.create(claim)?;
         let card = self.take(claim)?;
         self.lock(&card)?;
@@ -157,7 +157,7 @@ impl PartWriter {
     }
 
     /// Sends documents. When this returns, a kill no longer loses them; readers do not see them.
-    pub fn stage(&mut self, documents: &[SentDocument]) -> Result<(), RemoteError> {
+    pub fn stage(&mut self, documents: &[SentDocument]) -> Result<(), WorkError> {
         let database = &self.database;
         let mut batch = self.client.transaction().at(database)?;
         add_documents(&mut batch, documents, database)?;
@@ -167,7 +167,7 @@ impl PartWriter {
     }
 
     /// Deletes staged documents.
-    pub fn unstage(&mut self, documents: &[StoredDocument]) -> Result<(), RemoteError> {
+    pub fn unstage(&mut self, documents: &[StoredDocument]) -> Result<(), WorkError> {
         let database = &self.database;
         let mut batch = self.client.transaction().at(database)?;
         delete(&mut batch, documents, "staged_vector", database)?;
@@ -175,7 +175,7 @@ impl PartWriter {
     }
 
     /// Makes a change visible to readers, all of it at once.
-    pub fn publish(&mut self, change: PartChange<'_>) -> Result<(), RemoteError> {
+    pub fn publish(&mut self, change: PartChange<'_>) -> Result<(), WorkError> {
         let database = &self.database;
         let schema = &database.schema;
         let mut publishing = self.client.transaction().at(database)?;
@@ -214,8 +214,8 @@ impl PartWriter {
     /// meanwhile.
     ///
     /// # Errors
-    /// [`RemoteError::Stopped`] once `is_stopped` returns `true`; the next call begins again.
-    pub fn optimise(&mut self, is_stopped: &mut dyn FnMut() -> bool) -> Result<(), RemoteError> {
+    /// [`WorkError::Stopped`] once `is_stopped` returns `true`; the next call begins again.
+    pub fn optimise(&mut self, is_stopped: &mut dyn FnMut() -> bool) -> Result<(), WorkError> {
         if !self.is_graph_due()? {
             return Ok(());
         }
@@ -242,7 +242,7 @@ impl PartWriter {
                 thread::sleep(LATENCY);
             }
 
-            let built = building.join().map_err(|_| RemoteError::from(StopError))?;
+            let built = building.join().map_err(|_| WorkError::from(StopError))?;
             if is_cancelled {
                 return Err(StopError.into());
             }
@@ -288,7 +288,7 @@ fn find_replacement(
     claim: &Claim,
     has_others: bool,
     database: &Database,
-) -> Result<Option<(String, u32)>, RemoteError> {
+) -> Result<Option<(String, u32)>, WorkError> {
     let schema = &database.schema;
     let asked = format!("select embedder, width from {schema}.meta");
     let row = setup.query_one(&asked, &[]).at(database)?;
@@ -301,13 +301,15 @@ fn find_replacement(
     }
 
     if has_others {
-        return Err(RemoteError::OtherEmbedder {
-            collection: schema.clone(),
-            known,
-            known_width,
-            embedder: claim.embedder.clone(),
-            width: claim.width,
-        });
+        let Claim {
+            embedder, width, ..
+        } = claim;
+        return Err(WorkError::new(
+            format!(
+                "the collection {schema} holds vectors of {known_width} numbers by another embedder ({known}); this one ({embedder}) makes {width}"
+            ),
+            "index with the embedder of the collection, or set index.collection to a new name",
+        ));
     }
 
     Ok(Some((claim.embedder.clone(), claim.width)))

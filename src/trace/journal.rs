@@ -1,6 +1,5 @@
 //! The journal of a long operation: its finished rows, each written as it is done.
 
-use std::borrow::Cow;
 use std::fs::{self, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -9,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::append_log::AppendLog;
-use crate::event::Advice;
+use crate::event::Problem;
 use crate::files::{self, FileLock};
 
 /// An open journal of rows `T`. While it is open no other process writes it.
@@ -19,25 +18,6 @@ pub struct Journal<T> {
     log: AppendLog<T>,
     rows: Vec<T>,
     _lock: FileLock,
-}
-
-/// The reason why a journal cannot be used.
-#[derive(Debug, thiserror::Error)]
-pub enum JournalError {
-    #[error("the journal {} cannot be used ({source})", file.display())]
-    Disk { file: PathBuf, source: io::Error },
-    #[error("another ragscope writes the journal {}", file.display())]
-    InUse { file: PathBuf },
-}
-
-impl Advice for JournalError {
-    fn advice(&self) -> Option<Cow<'_, str>> {
-        let advice = match self {
-            Self::Disk { .. } => "check the disk, or delete the file to start over",
-            Self::InUse { .. } => "wait for it, or stop it",
-        };
-        Some(advice.into())
-    }
 }
 
 /// The operation that the rows belong to.
@@ -52,8 +32,8 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     ///
     /// # Errors
     /// A file that cannot be created, read or written; another process that writes it.
-    pub fn open(path: &Path, name: &str) -> Result<Self, JournalError> {
-        let failed = |error: io::Error| file_error(path, error);
+    pub fn open(path: &Path, name: &str) -> Result<Self, Problem> {
+        let failed = |error: io::Error| file_error(path, &error);
         path.parent()
             .map_or(Ok(()), fs::create_dir_all)
             .map_err(failed)?;
@@ -62,9 +42,10 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
         let lock = match FileLock::try_take(&file) {
             Ok(lock) => lock,
             Err(TryLockError::WouldBlock) => {
-                return Err(JournalError::InUse {
-                    file: path.to_owned(),
-                });
+                return Err(Problem::new(
+                    format!("another ragscope writes the journal {}", path.display()),
+                    "wait for it, or stop it",
+                ));
             }
             Err(TryLockError::Error(error)) => return Err(failed(error)),
         };
@@ -86,21 +67,21 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn clear(&mut self) -> Result<(), JournalError> {
+    pub fn clear(&mut self) -> Result<(), Problem> {
         self.rows.clear();
         self.log
             .clear()
-            .map_err(|error| file_error(&self.path, error))
+            .map_err(|error| file_error(&self.path, &error))
     }
 
     /// Adds a row.
     ///
     /// # Errors
     /// A file that cannot be written.
-    pub fn push(&mut self, row: T) -> Result<(), JournalError> {
+    pub fn push(&mut self, row: T) -> Result<(), Problem> {
         self.log
             .append(&row)
-            .map_err(|error| file_error(&self.path, error))?;
+            .map_err(|error| file_error(&self.path, &error))?;
         self.rows.push(row);
         Ok(())
     }
@@ -111,11 +92,11 @@ impl<T: Serialize + DeserializeOwned> Journal<T> {
     }
 }
 
-fn file_error(file: &Path, source: io::Error) -> JournalError {
-    JournalError::Disk {
-        file: file.to_owned(),
-        source,
-    }
+fn file_error(file: &Path, error: &io::Error) -> Problem {
+    Problem::new(
+        format!("the journal {} cannot be used ({error})", file.display()),
+        "check the disk, or delete the file to start over",
+    )
 }
 
 #[cfg(test)]

@@ -8,11 +8,11 @@ use std::path::Path;
 use rayon::prelude::*;
 use serde::Deserialize;
 
-use super::error::TraceError;
+use super::error::unreadable;
 use super::read::read_line;
 use super::recorder::ENDING;
 use super::summaries::{RunFile, Summaries};
-use crate::event::{CorpusCard, Event, ModelRole, Record, RunEvent, RunSummary};
+use crate::event::{CorpusCard, Event, ModelRole, Problem, Record, RunEvent, RunSummary};
 use crate::files::{self, Links};
 
 /// Bytes of a file's end that are read first; they grow until they hold the last line.
@@ -53,10 +53,10 @@ struct UsedModel {
 }
 
 /// Returns the entries of a folder; a folder that does not exist yet has none.
-pub(super) fn entries(folder: &Path) -> Result<impl Iterator<Item = fs::DirEntry>, TraceError> {
+pub(super) fn entries(folder: &Path) -> Result<impl Iterator<Item = fs::DirEntry>, Problem> {
     let listed = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        listed => Some(listed.map_err(|error| TraceError::unreadable(folder, error))?),
+        listed => Some(listed.map_err(|error| unreadable(folder, error))?),
     };
     Ok(listed.into_iter().flatten().flatten())
 }
@@ -66,8 +66,8 @@ pub(super) fn entries(folder: &Path) -> Result<impl Iterator<Item = fs::DirEntry
 /// not exist yet has none.
 ///
 /// # Errors
-/// [`TraceError::Unreadable`] when the folder cannot be listed.
-pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, TraceError> {
+/// When the folder cannot be listed.
+pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, Problem> {
     let files: Vec<RunFile> = entries(folder)?
         .filter(|entry| entry.path().extension() == Some(OsStr::new(ENDING)))
         .filter_map(|entry| RunFile::from_entry(&entry))
@@ -104,8 +104,8 @@ pub fn list_runs(folder: &Path) -> Result<Vec<RunSummary>, TraceError> {
 /// these runs alone, and the names of the others.
 ///
 /// # Errors
-/// [`TraceError::Unreadable`] when the folder cannot be listed.
-pub fn newest_runs(folder: &Path, count: usize) -> Result<Option<Vec<RunSummary>>, TraceError> {
+/// When the folder cannot be listed.
+pub fn newest_runs(folder: &Path, count: usize) -> Result<Option<Vec<RunSummary>>, Problem> {
     let names = entries(folder)?.map(|entry| entry.file_name());
     let mut names: Vec<OsString> = names.filter(|name| is_run(name)).collect();
     if names.len() <= count {

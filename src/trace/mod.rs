@@ -18,8 +18,7 @@ mod kept;
 mod reading_rates;
 mod verdict_fits;
 
-pub use error::TraceError;
-pub use journal::{Journal, JournalError};
+pub use journal::Journal;
 pub use list::{list_runs, newest_runs};
 pub use read::read_run;
 pub use reading_rates::ReadingRates;

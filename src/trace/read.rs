@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::error::TraceError;
-use crate::event::{FORMAT, FormatVersion, Record, RunEvent};
+use super::error::{damage, unreadable};
+use crate::event::{FORMAT, FormatVersion, Problem, Record, RunEvent};
 
 /// The maximum length of a record's line.
 pub(super) const MAX_LINE_BYTES: u64 = 64 << 20;
@@ -16,19 +16,18 @@ pub(super) const MAX_LINE_BYTES: u64 = 64 << 20;
 /// events of a newer minor version of the format become [`RunEvent::Unknown`].
 ///
 /// # Errors
-/// [`TraceError::Unreadable`], [`TraceError::OtherFormat`] for another major version,
-/// [`TraceError::Damaged`] with the line.
-pub fn read_run(file: &Path) -> Result<Vec<Record>, TraceError> {
-    let unreadable = |error| TraceError::unreadable(file, error);
-    let mut reader = BufReader::new(File::open(file).map_err(unreadable)?);
+/// A file that cannot be read; another major version of the format; the line that is damaged.
+pub fn read_run(file: &Path) -> Result<Vec<Record>, Problem> {
+    let failed = |error| unreadable(file, error);
+    let mut reader = BufReader::new(File::open(file).map_err(failed)?);
     let mut records: Vec<Record> = Vec::new();
     let mut format = FORMAT;
-    while let Some(line) = read_line(&mut reader).map_err(unreadable)? {
+    while let Some(line) = read_line(&mut reader).map_err(failed)? {
         let number = records.len() + 1;
         let is_cut_off = line.last() != Some(&b'\n');
         if is_cut_off && line.len() as u64 >= MAX_LINE_BYTES {
             let reason = "the line is too long for a record";
-            return Err(TraceError::for_damage(file, number, reason));
+            return Err(damage(file, number, reason));
         }
         if records.is_empty() {
             format = first_line_format(file, &line)?;
@@ -36,12 +35,12 @@ pub fn read_run(file: &Path) -> Result<Vec<Record>, TraceError> {
         match parse(&line, format) {
             Ok(record) => records.push(record),
             Err(_) if is_cut_off => break,
-            Err(reason) => return Err(TraceError::for_damage(file, number, reason)),
+            Err(reason) => return Err(damage(file, number, reason)),
         }
     }
 
     if records.is_empty() {
-        return Err(TraceError::for_damage(file, 1, "no record in it"));
+        return Err(damage(file, 1, "no record in it"));
     }
     Ok(records)
 }
@@ -55,7 +54,7 @@ pub(super) fn read_line(reader: &mut impl BufRead) -> std::io::Result<Option<Vec
 }
 
 /// Returns the format version, which is read before anything else of the line.
-fn first_line_format(file: &Path, line: &[u8]) -> Result<FormatVersion, TraceError> {
+fn first_line_format(file: &Path, line: &[u8]) -> Result<FormatVersion, Problem> {
     #[derive(Deserialize)]
     struct First {
         event: FirstEvent,
@@ -66,14 +65,18 @@ fn first_line_format(file: &Path, line: &[u8]) -> Result<FormatVersion, TraceErr
     }
 
     let first: First = serde_json::from_slice(line)
-        .map_err(|_| TraceError::for_damage(file, 1, "a run begins with a run_started record"))?;
+        .map_err(|_| damage(file, 1, "a run begins with a run_started record"))?;
     let format = first.event.format;
     if format.major != FORMAT.major {
-        return Err(TraceError::OtherFormat {
-            file: file.to_owned(),
-            found: format!("{}.{}", format.major, format.minor),
-            known: format!("{}.x", FORMAT.major),
-        });
+        let FormatVersion { major, minor } = format;
+        let known = FORMAT.major;
+        return Err(Problem::new(
+            format!(
+                "{} has run format {major}.{minor} and this program reads {known}.x",
+                file.display()
+            ),
+            "replay it with the ragscope that wrote it",
+        ));
     }
     Ok(format)
 }

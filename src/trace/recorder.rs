@@ -1,11 +1,11 @@
 //! Records runs.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
-use super::error::TraceError;
-use crate::event::{Event, Record, RunEvent, SESSION, escape_json};
+use super::error::unwritable;
+use crate::event::{Event, Problem, Record, RunEvent, SESSION, escape_json};
 
 /// File extension of recorded runs.
 pub(super) const ENDING: &str = "jsonl";
@@ -40,8 +40,8 @@ impl Recorder {
     /// [`RunEvent::RunFinished`].
     ///
     /// # Errors
-    /// [`TraceError::Unwritable`], once per run: the rest of that run is not recorded.
-    pub fn write(&mut self, record: &Record) -> Result<(), TraceError> {
+    /// A file that cannot be written, once per run: the rest of that run is not recorded.
+    pub fn write(&mut self, record: &Record) -> Result<(), Problem> {
         if record.run == SESSION {
             return Ok(());
         }
@@ -67,11 +67,11 @@ impl Recorder {
 }
 
 impl OpenRun {
-    fn create(folder: &Path, run: &str) -> Result<Self, TraceError> {
+    fn create(folder: &Path, run: &str) -> Result<Self, Problem> {
         let path = folder.join(format!("{}.{ENDING}", file_stem(run)));
         let file = fs::create_dir_all(folder)
             .and_then(|()| OpenOptions::new().append(true).create_new(true).open(&path))
-            .map_err(|error| TraceError::unwritable(&path, error))?;
+            .map_err(|error| unwritable(&path, error))?;
         Ok(Self {
             run: run.to_owned(),
             path,
@@ -80,14 +80,13 @@ impl OpenRun {
     }
 
     /// Writes a record with one system call, so that a line is never written in part.
-    fn append(&mut self, record: &Record) -> Result<(), TraceError> {
-        let line = serde_json::to_string(record)
-            .map_err(|error| TraceError::unwritable(&self.path, io::Error::from(error)))?;
+    fn append(&mut self, record: &Record) -> Result<(), Problem> {
+        let line = serde_json::to_string(record).map_err(|error| unwritable(&self.path, error))?;
         // a terminal that shows the file must not obey characters of a document
         let line = format!("{}\n", escape_json(&line));
         self.file
             .write_all(line.as_bytes())
-            .map_err(|error| TraceError::unwritable(&self.path, error))
+            .map_err(|error| unwritable(&self.path, error))
     }
 }
 

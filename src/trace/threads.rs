@@ -5,9 +5,10 @@ use std::ffi::OsStr;
 use std::fs;
 use std::path::Path;
 
-use super::error::TraceError;
+use super::error::unwritable;
 use super::list::entries;
 use super::recorder::file_stem;
+use crate::event::Problem;
 use crate::files::{self, Links};
 
 /// File extension of the name of a thread.
@@ -18,13 +19,13 @@ const MAX_NAME_BYTES: u64 = 4096;
 /// Gives the thread that begins with this run a name. It is complete or absent after a kill.
 ///
 /// # Errors
-/// [`TraceError::Unwritable`].
-pub fn name_thread(folder: &Path, thread: &str, name: &str) -> Result<(), TraceError> {
+/// When the file cannot be written.
+pub fn name_thread(folder: &Path, thread: &str, name: &str) -> Result<(), Problem> {
     let path = folder.join(format!("{}.{ENDING}", file_stem(thread)));
     let line: Vec<&str> = name.split_whitespace().collect();
     fs::create_dir_all(folder)
         .and_then(|()| files::replace(&path, format!("{}\n", line.join(" ")).as_bytes()))
-        .map_err(|error| TraceError::unwritable(&path, error))
+        .map_err(|error| unwritable(&path, error))
 }
 
 /// Returns the name of the thread that begins with this run; `None` for a file that cannot be read.
@@ -41,8 +42,8 @@ fn name_in(path: &Path) -> Option<String> {
 /// Returns the names of threads by their first run. A file that cannot be read names none.
 ///
 /// # Errors
-/// [`TraceError::Unreadable`] when the folder cannot be listed.
-pub fn thread_names(folder: &Path) -> Result<BTreeMap<String, String>, TraceError> {
+/// When the folder cannot be listed.
+pub fn thread_names(folder: &Path) -> Result<BTreeMap<String, String>, Problem> {
     let files = entries(folder)?.map(|entry| entry.path());
     Ok(files
         .filter(|path| path.extension() == Some(OsStr::new(ENDING)))

@@ -7,10 +7,10 @@ use ragscope::config::ProbeSettings;
 use ragscope::engine::{ProbeQuestion, Worker};
 use ragscope::event::{
     Ask, Event, Flow, ModelCard, ModelRole, ProbeLabels, ProbeLayers, ProbePhase, ProbeTurns,
-    RunEvent, SessionEvent, StopFlag, UncertaintyMeasure,
+    RunEvent, SessionEvent, StopFlag, UncertaintyMeasure, WorkError,
 };
 use ragscope::llm::Random;
-use ragscope::probe::{Epoch, Probe, ProbeError, Sample, SampledQuestion, find, narrow, train};
+use ragscope::probe::{Epoch, Probe, Sample, SampledQuestion, find, narrow, train};
 
 use crate::engine::config;
 use crate::support::environment::{TestEnvironment, small_settings};
@@ -78,7 +78,7 @@ fn one_question() -> Vec<SampledQuestion> {
     }]
 }
 
-fn trained(walked: &[SampledQuestion]) -> Result<Probe, ProbeError> {
+fn trained(walked: &[SampledQuestion]) -> Result<Probe, WorkError> {
     train(walked, &generator(), &settings(), 1, &mut |_| {
         Flow::Continue
     })
@@ -269,7 +269,7 @@ fn too_few_or_one_sided_sentences_stop_the_training_with_the_counts() {
             }
         },
     );
-    assert!(matches!(stopped, Err(ProbeError::Stopped(_))));
+    assert!(matches!(stopped, Err(WorkError::Stopped(_))));
 }
 
 #[test]

@@ -7,9 +7,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::Serialize;
 
 use crate::story::RecordedThread;
-use crate::trace::{TraceError, list_runs, thread_names};
+use crate::trace::{list_runs, thread_names};
 
 use super::leftovers::DAY;
+use crate::event::Problem;
 
 /// A thread that is too old.
 #[derive(Debug, Serialize)]
@@ -20,7 +21,7 @@ pub(super) struct Outdated {
 }
 
 /// Returns the threads of recorded runs that are too old, the oldest last.
-pub(super) fn find_outdated(sessions: &Path, max_days: u32) -> Result<Vec<Outdated>, TraceError> {
+pub(super) fn find_outdated(sessions: &Path, max_days: u32) -> Result<Vec<Outdated>, Problem> {
     let now = SystemTime::now();
     let threads = RecordedThread::group(list_runs(sessions)?, &thread_names(sessions)?);
     let outdated = beyond(threads, max_days, now).into_iter();

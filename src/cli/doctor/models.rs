@@ -14,7 +14,7 @@ use crate::llm::{
     Embedder, LlmError, Reranker as _, Runtime, TEMPLATE_ADVICE, bundled, linker_misfit,
     load_embedder, open_generator, resolve,
 };
-use crate::probe::{Probe, ProbeError};
+use crate::probe::{self, Probe};
 use crate::story::words;
 
 /// A model that was loaded, and the milliseconds that it took.
@@ -160,9 +160,7 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
     let found = if config.generator.url.is_empty() {
         Probe::for_generator(config, paths, generator)
     } else {
-        Err(ProbeError::Inside {
-            host: generator.device.clone(),
-        })
+        Err(probe::no_inside(&generator.device))
     };
 
     match found {
@@ -174,7 +172,7 @@ fn probe(config: &Config, paths: &Paths, generator: &ModelCard) -> Check {
             Check::good("probe", found)
         }
         Err(error) => {
-            let Problem { error, advice } = error.into();
+            let Problem { error, advice } = error;
             let error = format!("{error}; the gate uses the token entropy instead");
             Check::new("probe", CheckState::Poor, Problem { error, advice })
         }

@@ -35,9 +35,11 @@ use super::without_search::{Unsearched, answer_without_search};
 pub fn ask(mut tools: Tools<'_>, asked: &Ask, publish: Observe<'_>) -> Result<Outcome, RunError> {
     let question = check_question(&tools, &asked.question)?;
     if context::needs_corpus(tools.config) && tools.corpus.is_none() {
-        return Err(RunError::NothingToSearch {
-            preset: tools.config.preset.clone(),
-        });
+        let preset = &tools.config.preset;
+        return Err(RunError::new(
+            format!("no corpus is open and preset `{preset}` retrieves from one"),
+            "name a folder, or use --preset closed-book",
+        ));
     }
 
     let scope = match &tools.corpus {
@@ -91,17 +93,22 @@ pub fn ask(mut tools: Tools<'_>, asked: &Ask, publish: Observe<'_>) -> Result<Ou
 pub fn check_question<'q>(tools: &Tools<'_>, question: &'q str) -> Result<&'q str, RunError> {
     let question = question.trim();
     if question.is_empty() {
-        return Err(RunError::EmptyQuestion);
+        return Err(RunError::new(
+            "the question is empty",
+            "type what you want to know",
+        ));
     }
 
     let prompt = context::prompt(tools.config, tools.prompts, question, &[]);
     let question_tokens = context::count(tools.generator, &prompt)?;
     let context_tokens = tools.generator.card().context_tokens;
     if question_tokens > context::available(tools.config, context_tokens) {
-        return Err(RunError::QuestionTooLong {
-            question_tokens,
-            context_tokens,
-        });
+        return Err(RunError::new(
+            format!(
+                "the question needs {question_tokens} tokens and the context holds {context_tokens}"
+            ),
+            "shorten it, or raise generator.context_tokens",
+        ));
     }
     Ok(question)
 }

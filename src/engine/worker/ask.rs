@@ -11,8 +11,8 @@ use crate::engine::run::{Observe, Run, Tools, query_vectors};
 use crate::engine::stages::link_builder;
 use crate::engine::stages::utility::{self, FinishedRun};
 use crate::event::{
-    Advice, Ask, CorpusCard, Event, Flow, LinkReport, ModelCard, Outcome, Problem, Record,
-    RunEvent, SESSION, SessionEvent, TracedLookup,
+    Ask, CorpusCard, Event, Flow, LinkReport, ModelCard, Outcome, Problem, Record, RunEvent,
+    SESSION, SessionEvent, TracedLookup,
 };
 use crate::index::{Collection, LinkRecipe, Query, Search};
 use crate::llm::{LlmError, LoadedGenerator, OpenGenerator};
@@ -93,7 +93,7 @@ impl Worker {
         let tools = Tools {
             reading_rate: rates.rate(&model),
             verdict_fit,
-            probe: probe.as_ref().map_err(Advice::to_problem),
+            probe: probe.as_ref().map_err(Problem::clone),
             ..loaded.tools(&config, &prompts, searched)
         };
         let mut stamp = Stamp::new(run_id(&asked.question));
@@ -140,7 +140,7 @@ impl Worker {
         publish: Publish<'_>,
     ) -> Result<Option<LinkReport>, RunError> {
         let mut config = self.layers.with(overrides)?.config()?;
-        let index = self.index.as_mut().ok_or(RunError::NoCorpus)?;
+        let index = self.index.as_mut().ok_or_else(RunError::no_corpus)?;
         let mut emit = |event| publish(self.session.record(event));
         match self.models.fit_linker(&mut config, &mut emit) {
             Err(LlmError::Stopped(_)) => return Ok(None),
@@ -152,7 +152,12 @@ impl Worker {
         };
         Models::fit_server(&mut config, &*loaded.generator, &mut emit);
 
-        let recipe = link_recipe(&config, &loaded).ok_or(RunError::NoLinker)?;
+        let recipe = link_recipe(&config, &loaded).ok_or_else(|| {
+            RunError::new(
+                "no linker is enabled",
+                "set linker.kind to tokens or sentence",
+            )
+        })?;
         if rebuild {
             index.forget_links(&recipe)?;
         }
@@ -187,7 +192,12 @@ impl Worker {
             utility::measure_finished_run(tools, finished, progress)
         })?;
 
-        let utility = utility.ok_or(RunError::NothingToMeasure)?;
+        let utility = utility.ok_or_else(|| {
+            RunError::new(
+                "the run gave no answer to measure toward",
+                "type the right answer",
+            )
+        })?;
         let run = finished.run.to_owned();
         self.emit(SessionEvent::UtilityMeasured { run, utility }, publish);
         Ok(())
@@ -266,7 +276,7 @@ impl Worker {
         publish: Publish<'_>,
     ) -> Result<Vec<TracedLookup>, RunError> {
         let config = self.layers.with(overrides)?.config()?;
-        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
+        let index = self.index.as_ref().ok_or_else(RunError::no_corpus)?;
         let mut emit = |event| publish(self.session.record(event));
         let embedder = self.models.embedder(&config, &mut emit)?;
         let texts: Vec<&str> = queries.iter().map(|(_, query)| query.as_str()).collect();

@@ -49,7 +49,12 @@ impl Worker {
         self.with_sentences(&config, questions, publish, |sentences, generator, _| {
             let samples = sentences.iter().flat_map(|question| &question.samples);
             let samples: Vec<&Sample> = samples.collect();
-            calibration(generator.file.clone(), &samples).ok_or(RunError::NoSentences)
+            calibration(generator.file.clone(), &samples).ok_or_else(|| {
+                RunError::new(
+                    "the generator wrote no sentence to calibrate the gate with",
+                    "ask other questions with --questions FILE",
+                )
+            })
         })
     }
 }

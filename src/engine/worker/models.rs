@@ -12,7 +12,7 @@ use crate::llm::{
     self, EntailmentJudge, LlamaClassifier, LlmError, LoadedGenerator, OpenGenerator, Reranker,
     RerankerLoad, Runtime,
 };
-use crate::probe::{Probe, ProbeError};
+use crate::probe::{self, Probe};
 
 use super::loader::{
     EmbedderLoad, GeneratorSlot, LoadedEmbedder, Loader, RerankerSlot, reuse, reuse_some,
@@ -265,15 +265,13 @@ pub fn loaded_probe(
     config: &Config,
     paths: &Paths,
     generator: &dyn LoadedGenerator,
-) -> Result<Probe, ProbeError> {
+) -> Result<Probe, Problem> {
     let card = generator.card();
     if config.gate.kind != GateKind::Probe {
-        let generator = card.file.clone();
-        return Err(ProbeError::None { generator });
+        return Err(probe::no_probe(&card.file));
     }
     if !generator.has_inside() {
-        let host = card.device.clone();
-        return Err(ProbeError::Inside { host });
+        return Err(probe::no_inside(&card.device));
     }
     Probe::for_generator(config, paths, card).map(|(_, probe)| probe)
 }

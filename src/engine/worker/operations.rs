@@ -124,7 +124,7 @@ impl Worker {
     /// Opens the indexes of the open folders again, if that is needed.
     pub(super) fn reopen(&mut self, rebuild: bool, publish: Publish<'_>) -> Result<(), RunError> {
         if self.folders.is_empty() {
-            return Err(RunError::NoCorpus);
+            return Err(RunError::no_corpus());
         }
         if rebuild || self.index.is_none() {
             self.open(&self.folders.clone(), rebuild, publish)?;
@@ -134,7 +134,7 @@ impl Worker {
 
     /// Updates the index with these settings.
     fn update_index(&mut self, config: &Config, publish: Publish<'_>) -> Result<Update, RunError> {
-        let index = self.index.as_mut().ok_or(RunError::NoCorpus)?;
+        let index = self.index.as_mut().ok_or_else(RunError::no_corpus)?;
         let mut emit = |event| publish(self.session.record(event));
         let LoadedEmbedder { model, counter } = match self.models.embedder(config, &mut emit) {
             // a question overtook it: the update is as unfinished as one that is stopped later
@@ -177,7 +177,7 @@ impl Worker {
     /// As [`Worker::update`].
     pub(super) fn update_words(&mut self, publish: Publish<'_>) -> Result<bool, RunError> {
         let mut config = self.layers.with(&self.index_overrides)?.config()?;
-        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
+        let index = self.index.as_ref().ok_or_else(RunError::no_corpus)?;
         // chunks of semantic chunking are made of vectors
         let can_wait = config.chunker.kind != ChunkerKind::Semantic;
         let wants_vectors = config.retriever.kind.has_vectors();
@@ -249,7 +249,7 @@ impl Worker {
     /// well. Nor is an index that cannot be written, which is reported as a warning.
     pub fn refresh(&mut self, publish: Publish<'_>) -> Result<bool, RunError> {
         let config = self.layers.with(&self.index_overrides)?.config()?;
-        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
+        let index = self.index.as_ref().ok_or_else(RunError::no_corpus)?;
 
         if index.is_current(&config.corpus)? {
             return Ok(true);
@@ -303,7 +303,7 @@ impl Worker {
     /// # Errors
     /// No corpus is open; the index cannot be read.
     pub fn document_links(&self, document: &str) -> Result<Vec<(ChunkText, Vec<Link>)>, RunError> {
-        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
+        let index = self.index.as_ref().ok_or_else(RunError::no_corpus)?;
         let chunks = index.document(document)?;
         let links = index
             .links(document)?
@@ -323,7 +323,7 @@ impl Worker {
         publish: Publish<'_>,
     ) -> Result<Retrieval, RunError> {
         let config = self.layers.with(overrides)?.config()?;
-        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
+        let index = self.index.as_ref().ok_or_else(RunError::no_corpus)?;
         let mut emit = |event| publish(self.session.record(event));
         let embedder = self.models.embedder(&config, &mut emit)?;
         let kind = config.retriever.kind;
@@ -344,7 +344,7 @@ impl Worker {
         lines: [u32; 2],
         publish: Publish<'_>,
     ) -> Result<(), RunError> {
-        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
+        let index = self.index.as_ref().ok_or_else(RunError::no_corpus)?;
         let source = index.source(document, lines)?;
         self.emit(SessionEvent::SourceOpened { source }, publish);
         Ok(())

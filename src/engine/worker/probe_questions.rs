@@ -8,11 +8,12 @@ use crate::config::prompts::PromptName;
 use crate::corpus::{fold_white_space, language, split_words};
 use crate::engine::error::RunError;
 use crate::engine::run::{Run, Tools};
-use crate::event::{ChunkText, ProbePhase, ProbeProgress, SessionEvent, StopFlag, elapsed_ms};
+use crate::event::{
+    ChunkText, ProbePhase, ProbeProgress, SessionEvent, StopFlag, WorkError, elapsed_ms,
+};
 use crate::index::{Collection, is_content_word};
 use crate::llm::{Decoding, Prompt, Random};
 use crate::methods::ModelCalls;
-use crate::probe::ProbeError;
 
 use super::stamp::Emit;
 
@@ -42,8 +43,8 @@ impl Observer<'_> {
     /// Emits the progress.
     ///
     /// # Errors
-    /// [`ProbeError::Stopped`] when the observer stops.
-    pub fn emit(&mut self, progress: ProbeProgress) -> Result<(), ProbeError> {
+    /// [`WorkError::Stopped`] when the observer stops.
+    pub fn emit(&mut self, progress: ProbeProgress) -> Result<(), WorkError> {
         (self.publish)(SessionEvent::ProbeProgressed { progress }).check()?;
         Ok(self.stop.flow().check()?)
     }
@@ -94,7 +95,10 @@ pub fn written_questions(
 
     if questions.written.is_empty() {
         let asked = chunks.len();
-        return Err(ProbeError::NoQuestions { asked }.into());
+        return Err(RunError::new(
+            format!("the generator wrote no usable question about any of {asked} passages"),
+            "give it questions with --questions FILE",
+        ));
     }
     Ok(questions.written)
 }

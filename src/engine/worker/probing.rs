@@ -17,15 +17,14 @@ use crate::engine::run::{Draft, Gate, Passages, Run, Tools};
 use crate::engine::stages::gate::{decide, sampling};
 use crate::event::{
     Flow, ModelCard, ProbeCard, ProbeLabels, ProbeLayers, ProbePhase, ProbeProgress, ProbeTurns,
-    SessionEvent, StopError, Uncertainty, UncertaintyMeasure, elapsed_ms, saturating_u32,
+    SessionEvent, StopError, Uncertainty, UncertaintyMeasure, WorkError, elapsed_ms,
+    saturating_u32,
 };
 use crate::index::{Collection, Search as _};
 use crate::letters::normalise;
 use crate::llm::{HiddenAt, LlmError};
 use crate::methods::searag::{entropy_threshold, mean_token_entropy, sampled_semantic_entropy};
-use crate::probe::{
-    self, Epoch, Probe, ProbeError, Sample, SampleJournal, SampledQuestion, features, narrow,
-};
+use crate::probe::{self, Epoch, Probe, Sample, SampleJournal, SampledQuestion, features, narrow};
 
 use super::ask::read_prompts;
 use super::models::judge_model;
@@ -59,7 +58,7 @@ impl Worker {
     ///
     /// # Errors
     /// No corpus is open; too few sentences of a class; models, index and disk;
-    /// [`ProbeError::Stopped`].
+    /// [`WorkError::Stopped`].
     pub fn train_probe(
         &mut self,
         questions: Vec<ProbeQuestion>,
@@ -105,7 +104,7 @@ impl Worker {
     ) -> Result<T, RunError> {
         let stop = self.models.stop_flag();
         let mut emit = |event| publish(self.session.record(event));
-        let index = self.index.as_ref().ok_or(RunError::NoCorpus)?;
+        let index = self.index.as_ref().ok_or_else(RunError::no_corpus)?;
         let mut loaded = self.models.load(config, true, &mut emit)?;
         let prompts = read_prompts(&self.paths, config, &loaded)?;
         let generator = loaded.generator.card().clone();
@@ -234,7 +233,7 @@ fn collect_sentences(
 
     let name = hash(&format!("{origin}{questions:?}"));
     let file = folder.join(format!("{name}.jsonl"));
-    let mut journal = SampleJournal::open(&file, &name).map_err(ProbeError::from)?;
+    let mut journal = SampleJournal::open(&file, &name)?;
     answer_questions(tools, &questions, &mut journal, observer)?;
     Ok(journal)
 }
@@ -245,7 +244,7 @@ fn fit(
     generator: &ModelCard,
     config: &Config,
     observer: &mut Observer<'_>,
-) -> Result<Probe, ProbeError> {
+) -> Result<Probe, WorkError> {
     let sentences = sentences(collected);
 
     let mut epoch = |Epoch { done, loss }| {
@@ -282,7 +281,7 @@ fn answer_questions(
         };
         let seed = tools.config.seed.wrapping_add((at as u64) << 8);
         let walked = walk(tools, question, seed, collecting, observer)?;
-        journal.push(walked).map_err(ProbeError::from)?;
+        journal.push(walked)?;
 
         let done = at as u64 + 1;
         let total = questions.len() as u64;
@@ -334,7 +333,7 @@ fn walk(
     let mut run = Run::new(tools, &question.question, &mut publish);
     let written = answer::write(&mut run, &mut collecting, &Passages::default(), &[]);
     if run.is_stopped() || stop.is_set() {
-        return Err(ProbeError::from(StopError).into());
+        return Err(WorkError::from(StopError).into());
     }
     let short = match written {
         Ok(answer) => answer.short,

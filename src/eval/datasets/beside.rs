@@ -10,7 +10,8 @@ use serde_json::Value;
 
 use super::fields::as_text;
 use super::record::{Record, records};
-use crate::eval::error::EvalError;
+use crate::eval::error::not_questions;
+use crate::event::Problem;
 
 /// Largest text that a packed file may hold, bytes.
 const MAX_UNPACKED: u64 = 4 << 30;
@@ -21,16 +22,17 @@ const GZIP: [u8; 2] = [0x1f, 0x8b];
 ///
 /// # Errors
 /// A file that cannot be read, is damaged, too large, or not UTF-8.
-pub fn text(file: &Path) -> Result<String, EvalError> {
-    let not_questions = |reason: &str| EvalError::for_questions(file, reason);
+pub fn text(file: &Path) -> Result<String, Problem> {
+    let unusable = |reason: &str| not_questions(file, reason);
     if file.is_dir() {
         let reason = "it is a folder without the files of a known dataset";
-        return Err(not_questions(reason));
+        return Err(unusable(reason));
     }
 
-    let mut bytes = std::fs::read(file).map_err(|error| EvalError::Unreadable {
-        file: file.display().to_string(),
-        reason: error.to_string(),
+    let mut bytes = std::fs::read(file).map_err(|error| {
+        let file = file.display();
+        let error = format!("the question file {file} cannot be read ({error})");
+        Problem::new(error, "check the path")
     })?;
     if bytes.starts_with(&GZIP) {
         let mut unpacked = Vec::new();
@@ -38,13 +40,13 @@ pub fn text(file: &Path) -> Result<String, EvalError> {
         let size = flate2::read::MultiGzDecoder::new(&bytes[..])
             .take(MAX_UNPACKED + 1)
             .read_to_end(&mut unpacked)
-            .map_err(|error| not_questions(&format!("it cannot be unpacked: {error}")))?;
+            .map_err(|error| unusable(&format!("it cannot be unpacked: {error}")))?;
         if size as u64 > MAX_UNPACKED {
-            return Err(not_questions("it is larger than 4 GiB unpacked"));
+            return Err(unusable("it is larger than 4 GiB unpacked"));
         }
         bytes = unpacked;
     }
-    let text = String::from_utf8(bytes).map_err(|_| not_questions("it is not UTF-8 text"))?;
+    let text = String::from_utf8(bytes).map_err(|_| unusable("it is not UTF-8 text"))?;
     // Windows' editors begin UTF-8 with a mark
     Ok(text.trim_start_matches('\u{feff}').to_owned())
 }

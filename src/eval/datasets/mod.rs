@@ -22,8 +22,9 @@ pub use form::Dataset;
 
 use std::path::{Path, PathBuf};
 
-use super::error::EvalError;
+use super::error::not_questions;
 use super::questions::{Collector, QuestionSet};
+use crate::event::Problem;
 use beside::Beside;
 use record::{Placed, Record, records};
 
@@ -55,13 +56,13 @@ impl QuestionSet {
     ///
     /// # Errors
     /// A file that cannot be read, or that has no question in a known format.
-    pub fn read(file: &Path, dataset: Option<&'static Dataset>) -> Result<Self, EvalError> {
+    pub fn read(file: &Path, dataset: Option<&'static Dataset>) -> Result<Self, Problem> {
         let set = read(file, dataset)?;
         if !set.questions.is_empty() {
             return Ok(set);
         }
         let reason = set.remarks.first().map_or("it is empty", String::as_str);
-        Err(EvalError::for_questions(file, reason))
+        Err(not_questions(file, reason))
     }
 
     /// Parses the text of a question file that needs no other file.
@@ -71,7 +72,7 @@ impl QuestionSet {
 }
 
 /// Reads the questions of a file or of a published folder.
-fn read(path: &Path, named: Option<&'static Dataset>) -> Result<QuestionSet, EvalError> {
+fn read(path: &Path, named: Option<&'static Dataset>) -> Result<QuestionSet, Problem> {
     let path = question_file(path, named);
     let text = text(&path)?;
     Ok(collect(records(&text), named, &Beside::new(&path)))

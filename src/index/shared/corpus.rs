@@ -3,9 +3,10 @@
 use std::cell::{Cell, RefCell};
 
 use crate::config::IndexSettings;
+use crate::event::{Problem, WorkError};
 use crate::index::mentions::DocumentNames;
 use crate::index::names::Names;
-use crate::remote::{CorpusHead, PartCard, Postgres, RemoteError, Snapshot};
+use crate::remote::{CorpusHead, PartCard, Postgres, Snapshot};
 
 /// A collection that is searched in the place of the indexes of this machine.
 pub(in crate::index) struct SharedCorpus {
@@ -25,7 +26,7 @@ impl SharedCorpus {
     ///
     /// # Errors
     /// Settings that cannot be used; a database that cannot be reached or read.
-    pub fn connect(settings: &IndexSettings) -> Result<Option<Self>, RemoteError> {
+    pub fn connect(settings: &IndexSettings) -> Result<Option<Self>, WorkError> {
         if settings.url.is_empty() {
             return Ok(None);
         }
@@ -42,7 +43,7 @@ impl SharedCorpus {
     }
 
     /// Looks what can be searched now, and gives the only part paths without a name.
-    pub fn refresh(&self) -> Result<(), RemoteError> {
+    pub fn refresh(&self) -> Result<(), WorkError> {
         self.view(|_| Ok(()))?;
         let head = self.head.borrow();
         self.bare.set(match head.parts.as_slice() {
@@ -55,8 +56,8 @@ impl SharedCorpus {
     /// Runs `look` on the collection as it is now.
     pub(super) fn view<T>(
         &self,
-        look: impl FnOnce(&mut Snapshot<'_>) -> Result<T, RemoteError>,
-    ) -> Result<T, RemoteError> {
+        look: impl FnOnce(&mut Snapshot<'_>) -> Result<T, WorkError>,
+    ) -> Result<T, WorkError> {
         self.database.view(|view| {
             self.head.replace(view.head().clone());
             look(view)
@@ -90,16 +91,21 @@ impl SharedCorpus {
     }
 
     /// Returns the error of a document whose file is not on this machine.
-    pub fn elsewhere(&self, document: &str) -> RemoteError {
+    pub fn elsewhere(&self, document: &str) -> Problem {
         match self.holder(document) {
-            Some((part, _)) => RemoteError::Elsewhere {
-                document: document.to_owned(),
-                owner: part.owner,
-            },
-            None => RemoteError::UnknownDocument {
-                document: document.to_owned(),
-                collection: self.settings.collection.clone(),
-            },
+            Some((PartCard { owner, .. }, _)) => Problem::new(
+                format!(
+                    "the file {document} is not on this machine: its part was indexed by {owner}"
+                ),
+                "open it there; the chunks themselves are in the collection, and the answer cites their text",
+            ),
+            None => Problem::new(
+                format!(
+                    "{document} is not in the collection {}",
+                    self.settings.collection
+                ),
+                "index its folder again if the file is new",
+            ),
         }
     }
 

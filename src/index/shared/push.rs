@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::corpus::SharedCorpus;
 use crate::corpus::FileTimes;
-use crate::event::{ChunkText, Flow, IndexPhase, saturating_u32};
+use crate::event::{ChunkText, Flow, IndexPhase, WorkError, saturating_u32};
 use crate::index::error::IndexError;
 use crate::index::folder::Index;
 use crate::index::generation::Generation;
@@ -18,8 +18,8 @@ use crate::index::manifest::{DocumentEntry, Manifest, Recipe};
 use crate::index::names::FolderPart;
 use crate::index::progress::{Position, Progress};
 use crate::remote::{
-    ChunkWords, Claim, PartCard, PartChange, PartState, PartWriter, RemoteError, SentChunk,
-    SentDocument, StoredDocument, part_start,
+    ChunkWords, Claim, PartCard, PartChange, PartState, PartWriter, SentChunk, SentDocument,
+    StoredDocument, part_start, remote_failure,
 };
 
 /// Limit of a batch: small enough to be sent in a second, large enough for a fast copy.
@@ -29,7 +29,7 @@ impl SharedCorpus {
     /// Makes a part what the index of its folder is. Does nothing where it is already.
     ///
     /// # Errors
-    /// [`RemoteError::Stopped`]; the failures of the engine; files of the index that cannot be
+    /// [`WorkError::Stopped`]; the failures of the engine; files of the index that cannot be
     /// read.
     pub fn push(
         &self,
@@ -152,7 +152,7 @@ impl Push<'_, '_> {
                 units: done,
                 time: self.started.elapsed(),
             });
-            flow.check().map_err(RemoteError::from)?;
+            flow.check().map_err(WorkError::from)?;
 
             let document = self.document(path, key, card)?;
             chunks += document.chunks.len();
@@ -211,7 +211,7 @@ fn words_of(
     index: &Index,
     documents: &BTreeMap<String, DocumentEntry>,
     progress: &mut Progress<'_>,
-) -> impl FnMut(&StoredDocument) -> Result<Vec<ChunkWords>, RemoteError> {
+) -> impl FnMut(&StoredDocument) -> Result<Vec<ChunkWords>, WorkError> {
     move |document| {
         let position = Position {
             file: Some(&document.path),
@@ -220,10 +220,7 @@ fn words_of(
         progress.step(&position).check()?;
 
         let chunks = index.document(&document.path);
-        let chunks = chunks.map_err(|error| RemoteError::Failed {
-            place: "this machine".to_owned(),
-            reason: error.to_string(),
-        })?;
+        let chunks = chunks.map_err(|error| remote_failure("this machine", error))?;
 
         let entry = documents.get(&document.path);
         let language = entry.map_or("", |entry| &entry.language);

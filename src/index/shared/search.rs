@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use super::corpus::SharedCorpus;
 use crate::config::RetrieverSettings;
-use crate::event::{ChunkText, Filtered, Hit, Problem, Retrieval, TracedChunk, elapsed_us};
+use crate::event::{ChunkText, Filtered, Hit, Retrieval, TracedChunk, WorkError, elapsed_us};
 use crate::index::filter::lets_through;
 use crate::index::fusion::Fused;
 use crate::index::generation::EF_SEARCH;
@@ -18,8 +18,7 @@ use crate::index::passage_trace::{Matches, trace};
 use crate::index::retrieval::{Query, Searched, retrieve};
 use crate::llm::Random;
 use crate::remote::{
-    Allowed, ChunkWithEntry, CorpusHead, Nearest, RemoteError, ScoredId, Snapshot, StoredDocument,
-    part_of,
+    Allowed, ChunkWithEntry, CorpusHead, Nearest, ScoredId, Snapshot, StoredDocument, part_of,
 };
 
 /// Length of the lists in which a passage is traced: an index of this machine ranks every chunk.
@@ -31,7 +30,7 @@ impl SharedCorpus {
         &self,
         query: Query<'_>,
         settings: &RetrieverSettings,
-    ) -> Result<Retrieval, RemoteError> {
+    ) -> Result<Retrieval, WorkError> {
         let started = Instant::now();
 
         self.view(|view| {
@@ -60,7 +59,7 @@ impl SharedCorpus {
         phrase: &str,
         query: Query<'_>,
         settings: &RetrieverSettings,
-    ) -> Result<Vec<TracedChunk>, RemoteError> {
+    ) -> Result<Vec<TracedChunk>, WorkError> {
         self.view(|view| {
             let mut matches = Matches::new(phrase);
             view.each_chunk(|chunk| matches.see(self.with_corpus_path(chunk)))?;
@@ -79,7 +78,7 @@ impl SharedCorpus {
     }
 
     /// Returns the paths of all documents.
-    pub fn documents(&self) -> Result<Vec<String>, RemoteError> {
+    pub fn documents(&self) -> Result<Vec<String>, WorkError> {
         self.view(|view| {
             let documents = view.documents()?;
             let mut paths: Vec<String> = documents.iter().map(|one| self.path(one)).collect();
@@ -89,7 +88,7 @@ impl SharedCorpus {
     }
 
     /// Returns the chunks of a document, in its order; none for one that is in no part.
-    pub fn document(&self, document: &str) -> Result<Vec<ChunkText>, RemoteError> {
+    pub fn document(&self, document: &str) -> Result<Vec<ChunkText>, WorkError> {
         self.view(|view| {
             let Some((part, path)) = self.holder(document) else {
                 return Ok(Vec::new());
@@ -100,13 +99,13 @@ impl SharedCorpus {
     }
 
     /// Returns the unit vector of each chunk.
-    pub fn vectors(&self, chunks: &[u64]) -> Result<Vec<Option<Vec<f32>>>, RemoteError> {
+    pub fn vectors(&self, chunks: &[u64]) -> Result<Vec<Option<Vec<f32>>>, WorkError> {
         let mut found = self.view(|view| view.vectors(chunks))?;
         Ok(chunks.iter().map(|chunk| found.remove(chunk)).collect())
     }
 
     /// Returns `count` chunks, chosen at random; all of them when there are no more.
-    pub fn sample(&self, count: usize, random: &mut Random) -> Result<Vec<ChunkText>, RemoteError> {
+    pub fn sample(&self, count: usize, random: &mut Random) -> Result<Vec<ChunkText>, WorkError> {
         self.view(|view| {
             let documents = view.documents()?;
             let ids: Vec<u64> = documents.iter().flat_map(StoredDocument::chunks).collect();
@@ -122,16 +121,16 @@ impl SharedCorpus {
         &self,
         view: &mut Snapshot<'_>,
         settings: &RetrieverSettings,
-    ) -> Result<Option<(Allowed, Filtered)>, RemoteError> {
+    ) -> Result<Option<(Allowed, Filtered)>, WorkError> {
         if settings.filter.is_empty() {
             return Ok(None);
         }
 
         if !settings.filter.phrases.is_empty() || !settings.filter.excluded.is_empty() {
-            return Err(RemoteError::Settings(Problem::new(
+            return Err(WorkError::new(
                 "a database does not know the order of words",
                 "leave phrases, `has:` and `not:` out of the search",
-            )));
+            ));
         }
 
         let matcher = settings.filter.matcher();
@@ -188,7 +187,7 @@ struct RemoteSearch<'a, 'v> {
 
 impl RemoteSearch<'_, '_> {
     /// Returns the `count` best chunks by words.
-    fn by_words(&mut self, count: usize) -> Result<Vec<ScoredId>, RemoteError> {
+    fn by_words(&mut self, count: usize) -> Result<Vec<ScoredId>, WorkError> {
         if !self.settings.kind.has_words() {
             return Ok(Vec::new());
         }
@@ -201,7 +200,7 @@ impl RemoteSearch<'_, '_> {
     }
 
     /// Returns the best chunks by vector; none where another embedder made those of the collection.
-    fn by_vector(&mut self, count: usize) -> Result<Vec<ScoredId>, RemoteError> {
+    fn by_vector(&mut self, count: usize) -> Result<Vec<ScoredId>, WorkError> {
         let head = self.view.head();
         let Query {
             vector, embedder, ..
@@ -225,7 +224,7 @@ impl RemoteSearch<'_, '_> {
     fn read_names(
         &mut self,
         known: &mut Option<(CorpusHead, DocumentNames)>,
-    ) -> Result<(), RemoteError> {
+    ) -> Result<(), WorkError> {
         if known
             .as_ref()
             .is_some_and(|(head, _)| head == self.view.head())
@@ -247,9 +246,9 @@ impl RemoteSearch<'_, '_> {
 }
 
 impl Searched for RemoteSearch<'_, '_> {
-    type Error = RemoteError;
+    type Error = WorkError;
 
-    fn lists(&mut self, pool: usize) -> Result<[Vec<ScoredId>; 2], RemoteError> {
+    fn lists(&mut self, pool: usize) -> Result<[Vec<ScoredId>; 2], WorkError> {
         Ok([self.by_words(pool)?, self.by_vector(pool)?])
     }
 
@@ -257,7 +256,7 @@ impl Searched for RemoteSearch<'_, '_> {
         &mut self,
         fused: &[Fused],
         add: &mut dyn FnMut(Hit, DocumentEntry) -> bool,
-    ) -> Result<(), RemoteError> {
+    ) -> Result<(), WorkError> {
         let ids: Vec<u64> = fused.iter().map(|one| one.chunk).collect();
         let mut texts: HashMap<u64, (ChunkText, DocumentEntry)> = HashMap::new();
         for ChunkWithEntry { text, entry } in self.view.chunks(&ids)? {
@@ -279,7 +278,7 @@ impl Searched for RemoteSearch<'_, '_> {
         &mut self,
         hits: &[Hit],
         texts: &[NamingText],
-    ) -> Result<Vec<(Hit, DocumentEntry)>, RemoteError> {
+    ) -> Result<Vec<(Hit, DocumentEntry)>, WorkError> {
         let mut known = self.corpus.document_names.borrow_mut();
         self.read_names(&mut known)?;
         let Some((_, names)) = known.as_ref() else {
@@ -309,6 +308,6 @@ impl Searched for RemoteSearch<'_, '_> {
 }
 
 /// Reads what the index of its machine knows of a document.
-fn read_entry(view: &Snapshot<'_>, entry: &str) -> Result<DocumentEntry, RemoteError> {
+fn read_entry(view: &Snapshot<'_>, entry: &str) -> Result<DocumentEntry, WorkError> {
     serde_json::from_str(entry).map_err(|error| view.damage(error))
 }

@@ -16,10 +16,10 @@ use super::progress::{Position, Progress};
 use super::vectors::segment::SEGMENT_ROWS;
 use super::vectors::{MAX_EXACT_ROWS, VectorStore};
 use crate::config::{Config, CorpusSettings};
-use crate::corpus::{self, CorpusError, FoundFile, ReadOptions, SplitMethod, TokenCounter, Walked};
+use crate::corpus::{self, FoundFile, ReadOptions, SplitMethod, TokenCounter, Walked};
 use crate::event::{
     Flow, IndexPhase, IndexReport, ModelCard, NeighbouringSentences, NotedFile, OmittedBy,
-    OmittedFiles, SessionEvent, SkippedFile, elapsed_ms,
+    OmittedFiles, SessionEvent, SkippedFile, WorkError, elapsed_ms,
 };
 use crate::index::error::Halt;
 use crate::llm::Embedder;
@@ -58,7 +58,7 @@ impl Index {
 
         let plan = match self.plan(&recipe, config, publish) {
             Ok(plan) => plan,
-            Err(CorpusError::Stopped(_)) => return Ok(Update::Interrupted),
+            Err(WorkError::Stopped(_)) => return Ok(Update::Interrupted),
             Err(error) => return Err(error.into()),
         };
 
@@ -128,7 +128,7 @@ impl Index {
         recipe: &Recipe,
         config: &Config,
         publish: &mut dyn FnMut(SessionEvent) -> Flow,
-    ) -> Result<UpdatePlan, CorpusError> {
+    ) -> Result<UpdatePlan, WorkError> {
         let walked = corpus::walk(&self.canonical, &config.corpus, publish)?;
         let omitted = corpus::count_omitted(&self.canonical, &config.corpus, &walked);
         let options = ReadOptions::from(&config.corpus);

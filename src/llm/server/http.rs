@@ -557,7 +557,7 @@ fn message(error: &Value) -> String {
 fn agent(address: &Address, settings: &ServerSettings) -> Result<Agent> {
     let patience = Duration::from_secs(u64::from(settings.timeout_seconds));
     let mut config = net::config(CONNECTING, patience)
-        .map_err(|error| LlmError::Settings(error.into()))?
+        .map_err(LlmError::Settings)?
         .max_idle_connections_per_host(settings.parallel.max(1) as usize);
     if address.is_loopback() {
         config = config.proxy(None);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use ragscope::eval::{AnswerMetric, Answers, Ended, Plan, Question, Row, run};
 use ragscope::event::{Event, Flow, Outcome, Problem, RunEvent, RunUsage};
-use ragscope::trace::{Journal, JournalError};
+use ragscope::trace::Journal;
 
 use super::question;
 use crate::support::child;
@@ -60,8 +60,8 @@ fn work(
     journal: &mut Journal<Row>,
     stop_at: usize,
     opened: &mut Vec<String>,
-) -> Result<Ended, JournalError> {
-    let mut open = |preset: &str| -> Result<Box<dyn Answers>, JournalError> {
+) -> Result<Ended, Problem> {
+    let mut open = |preset: &str| -> Result<Box<dyn Answers>, Problem> {
         opened.push(preset.to_owned());
         Ok(Box::new(Table {
             pause: Duration::ZERO,
@@ -196,10 +196,11 @@ fn two_processes_do_not_write_one_journal() {
     let folder = tempfile::tempdir().expect("a folder");
     let file = folder.path().join("j.jsonl");
     let held = Journal::<Row>::open(&file, "name").expect("a journal");
-    assert!(matches!(
-        Journal::<Row>::open(&file, "name"),
-        Err(JournalError::InUse { .. })
-    ));
+    let refused = Journal::<Row>::open(&file, "name").expect_err("it is in use");
+    assert!(
+        refused.error.starts_with("another ragscope writes"),
+        "{refused}"
+    );
     drop(held);
     Journal::<Row>::open(&file, "name").expect("free again");
 }
@@ -213,7 +214,7 @@ fn evaluate_aloud(folder: &Path) {
         presets: vec!["one".to_owned()],
         ..plan(QUESTIONS)
     };
-    let mut open = |_: &str| -> Result<Box<dyn Answers>, JournalError> {
+    let mut open = |_: &str| -> Result<Box<dyn Answers>, Problem> {
         Ok(Box::new(Table {
             pause: Duration::from_micros(200),
             prints: true,

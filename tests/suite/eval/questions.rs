@@ -139,7 +139,7 @@ fn a_file_without_questions_is_an_error_that_names_the_formats() {
         let file = folder.path().join(name);
         std::fs::write(&file, bytes).expect("written");
         let error = QuestionSet::read(&file, None).expect_err(name);
-        let error = crate::support::shown(&error);
+        let error = error.line();
         assert!(error.contains(reason), "{name}: {error}");
         assert!(
             error.contains("give JSON lines with `question` and `answers`"),
@@ -147,7 +147,7 @@ fn a_file_without_questions_is_an_error_that_names_the_formats() {
         );
     }
     let missing = QuestionSet::read(&folder.path().join("gone.jsonl"), None).expect_err("gone");
-    let missing = crate::support::shown(&missing);
+    let missing = missing.line();
     assert!(
         missing.contains("No such file") && missing.ends_with("check the path"),
         "{missing}"

@@ -7,7 +7,7 @@ use ragscope::eval::{
 use ragscope::event::{
     ContextOrigin, Event, Flow, Outcome, Problem, RunEvent, RunUsage, Understanding,
 };
-use ragscope::trace::{Journal, JournalError};
+use ragscope::trace::Journal;
 
 use super::question;
 
@@ -80,7 +80,7 @@ fn certain_and_uncertain_questions_are_summed_up_separately() {
         presets: vec!["plain".to_owned(), "dense".to_owned()],
         questions,
     };
-    let mut open = |preset: &str| -> Result<Box<dyn Answers>, JournalError> {
+    let mut open = |preset: &str| -> Result<Box<dyn Answers>, Problem> {
         Ok(Box::new(Meter {
             measures: preset == "dense",
         }))

@@ -4,7 +4,7 @@ use ragscope::event::Advice;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use ragscope::index::{Collection, IndexError, Search as _, health};
+use ragscope::index::{Collection, Search as _, health};
 
 use super::common::{self, Corpus, WordEmbedder, update};
 
@@ -66,7 +66,7 @@ fn every_damaged_file_is_detected() {
                 .err()
                 .unwrap_or_else(|| panic!("{what}"));
             assert!(
-                matches!(error, IndexError::Damaged { .. }),
+                error.to_string().contains("is damaged ("),
                 "{what}: {error}"
             );
             let problem = error.to_problem();
@@ -141,10 +141,7 @@ fn a_newer_format_is_named() {
     let error = Collection::open(&[corpus.folder()], &corpus.indexes())
         .err()
         .expect("an error");
-    assert!(
-        matches!(error, IndexError::OtherFormat { found: 99, .. }),
-        "{error}"
-    );
+    assert!(error.to_string().contains("has format 99 and"), "{error}");
 }
 
 #[test]
