@@ -27,7 +27,7 @@ pub(super) fn answer(requests: &Receiver<Command>, paths: &Paths, tee: &Tee) {
             Command::OpenRun { file } => open(&file, tee),
             Command::RenameThread { thread, name } => match name_thread(sessions, &thread, &name) {
                 Ok(()) => tee.emit(list(sessions)),
-                Err(error) => tee.emit(failure(Operation::RenameThread, error.into())),
+                Err(error) => tee.emit(failure(Operation::RenameThread, error)),
             },
             Command::ListModels => tee.emit(match model_list(paths) {
                 Ok(list) => SessionEvent::ModelsListed { list },
@@ -62,7 +62,7 @@ fn list(sessions: &Path) -> SessionEvent {
             names,
             more: false,
         },
-        Err(error) => failure(Operation::ListSessions, error.into()),
+        Err(error) => failure(Operation::ListSessions, error),
     }
 }
 
@@ -75,6 +75,6 @@ fn open(file: &Path, tee: &Tee) {
                 tee.emit(SessionEvent::RunOpened { run });
             }
         }
-        Err(error) => tee.emit(failure(Operation::OpenRun, error.into())),
+        Err(error) => tee.emit(failure(Operation::OpenRun, error)),
     }
 }

@@ -97,8 +97,8 @@ fn discover_in(search: &SearchPaths) -> Vec<FoundModel> {
 /// without its quantisation (`.Q4_K_M`) if only one file has it, or Ollama's `model:tag`.
 ///
 /// # Errors
-/// [`LlmError::Missing`] for a path that does not exist, [`LlmError::Unusable`] for a folder,
-/// [`LlmError::Unknown`] with the nearest known name otherwise.
+/// A path that does not exist; [`LlmError::Unusable`] for a folder; an unknown name, with the
+/// nearest known one.
 pub fn resolve(name: &str, paths: &Paths) -> Result<PathBuf> {
     resolve_in(name, &SearchPaths::from_environment(paths))
 }
@@ -135,16 +135,15 @@ fn resolve_in(name: &str, search: &SearchPaths) -> Result<PathBuf> {
         let hint = hint
             .strip_prefix(", ")
             .map_or_else(String::new, |question| format!(" ({question})"));
-        return Err(LlmError::Unknown {
-            name: name.to_owned(),
-            hint,
-        });
+        return Err(LlmError::new(
+            format!("no model named `{name}` was found{hint}"),
+            "give the path of a GGUF file, or run `ragscope models` to see what is found",
+        ));
     }
     if path.is_dir() {
         return Err(LlmError::unusable(&path, "it is a folder"));
     }
-    let path = path.display().to_string();
-    Err(LlmError::Missing { path })
+    Err(LlmError::missing(&path))
 }
 
 fn is_file_name(name: &str) -> bool {

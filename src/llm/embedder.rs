@@ -120,7 +120,7 @@ pub(super) fn unit(mut vector: Vec<f32>) -> Result<Vec<f32>> {
     let squares = vector.iter().map(|x| f64::from(*x) * f64::from(*x));
     let length = squares.sum::<f64>().sqrt();
     if !length.is_finite() || length == 0.0 {
-        return Err(LlmError::settings(
+        return Err(LlmError::new(
             "the embedder computed a vector without a direction",
             "set embedder.device to cpu, or choose another embedder",
         ));

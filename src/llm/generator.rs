@@ -70,8 +70,8 @@ pub struct LlamaGenerator {
 /// later ends every call within one decode.
 ///
 /// # Errors
-/// [`LlmError::Missing`] and [`LlmError::Unusable`] for the file, [`LlmError::Stopped`],
-/// [`LlmError::Settings`] for settings that name no device or template and for a context that does
+/// A missing file; [`LlmError::Unusable`],  [`LlmError::Stopped`],
+/// settings that name no device or template and for a context that does
 /// not fit the memory.
 pub fn load_generator(
     runtime: &Runtime,
@@ -145,7 +145,7 @@ pub fn load_linker(
     };
     generator.learn_reply_start().map_err(|error| match error {
         LlmError::Backend(reason) => LlmError::unusable(file, reason),
-        LlmError::Settings(problem) => LlmError::unusable(file, problem.error),
+        LlmError::Failed(problem) => LlmError::unusable(file, problem.error),
         other => other,
     })?;
     Ok(generator)
@@ -232,7 +232,7 @@ fn context(
         }
         let tokens = params.context_tokens;
         if settings.context_tokens > 0 || tokens <= 2 * CONTEXT_STEP {
-            return Err(LlmError::settings(
+            return Err(LlmError::new(
                 format!("no room for a context of {tokens} tokens ({reason})"),
                 "lower generator.context_tokens",
             ));

@@ -233,7 +233,7 @@ impl EntailmentJudge for LlamaClassifier {
 
     fn judge(&mut self, question: &str, pairs: &[(&str, &str)]) -> Result<Vec<Entailment>> {
         let Some(classes) = self.judgements else {
-            return Err(LlmError::settings(
+            return Err(LlmError::new(
                 format!("{} does not judge entailment", self.card.file),
                 "set judge.model to a model that does, or to generator or words",
             ));

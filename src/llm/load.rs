@@ -295,7 +295,7 @@ fn allocatable_layers(request: &LoadRequest, params: ModelParams) -> u32 {
 /// Returns the error for layers that find no room on devices.
 fn no_room(devices: &str, layers: u32, fitting_layers: u32, reason: &str) -> LlmError {
     let fitting = fitting_layers.min(fit::fewer(layers));
-    LlmError::settings(
+    LlmError::new(
         format!("no room for {layers} layers on {devices} ({reason})"),
         format!("set generator.gpu_layers to {fitting}, as many as should fit, or to auto"),
     )
@@ -328,7 +328,7 @@ fn choose_devices(mut devices: Vec<Device>, placement: Placement) -> Result<Vec<
         let Some(device) = device else {
             let known: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
             let known = known.join(", ");
-            return Err(LlmError::settings(
+            return Err(LlmError::new(
                 format!("no device is called `{name}`"),
                 format!("set `device` to auto, or to one of {known}"),
             ));

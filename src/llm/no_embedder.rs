@@ -24,7 +24,7 @@ impl NoEmbedder {
 
 impl Embedder for NoEmbedder {
     fn embed(&mut self, _texts: &[&str]) -> Result<Vec<Vec<f32>>> {
-        Err(LlmError::settings(
+        Err(LlmError::new(
             "this needs vectors, and retriever.kind = \"bm25\" computes none",
             "set retriever.kind to hybrid, or turn off what compares meanings",
         ))

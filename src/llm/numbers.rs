@@ -48,7 +48,7 @@ pub(super) fn distribution(logits: &[f32]) -> Result<Distribution> {
         weighted += f64::from(block_weighted);
     }
     if !largest.is_finite() || !sum.is_finite() {
-        return Err(LlmError::settings(
+        return Err(LlmError::new(
             "the model computed numbers that are not finite",
             "set generator.gpu_layers to 0, or choose another model file",
         ));

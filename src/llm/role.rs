@@ -51,7 +51,7 @@ pub trait Scorer {
     /// spellings (`labels::spellings`).
     ///
     /// # Errors
-    /// [`super::LlmError::BadLabel`] for a label without a token;
+    /// A label without a token;
     /// [`super::LlmError::PromptTooLong`]; [`super::LlmError::Stopped`]; failures of llama.cpp.
     fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>>;
 
@@ -117,7 +117,7 @@ pub trait Tap {
     /// Returns the matrix of [`Tap::attend`] for vectors in place of tokens, one position each.
     ///
     /// # Errors
-    /// As [`Tap::attend`]; [`super::LlmError::Settings`] when a vector is not as wide as the model.
+    /// As [`Tap::attend`]; also a vector that is not as wide as the model.
     fn attend_vectors(&mut self, vectors: &[Vec<f32>], layers: Layers) -> Result<Vec<Vec<f32>>>;
 }
 

@@ -52,14 +52,10 @@ impl RpcWorker {
     /// Asks a worker for its version and the memory of its devices.
     ///
     /// # Errors
-    /// [`LlmError::Settings`] for an address that is none; [`LlmError::Worker`] for a worker that
-    /// cannot be reached, does not answer, or speaks another version.
+    /// An address that is none; a worker that cannot be reached, does not answer, or speaks another version.
     pub fn ask(endpoint: &str) -> Result<Self> {
         let address = address(endpoint)?;
-        let failed = |reason: String| LlmError::Worker {
-            endpoint: endpoint.to_owned(),
-            reason,
-        };
+        let failed = |reason: String| LlmError::for_worker(endpoint, reason);
         let mut stream = TcpStream::connect_timeout(&SocketAddr::V4(address), CONNECTING)
             .map_err(|error| failed(format!("cannot be reached ({error})")))?;
         let silent = |error: io::Error| {
@@ -92,7 +88,7 @@ impl RpcWorker {
 /// Returns the address of a worker: `HOST:PORT`, IPv4 as in llama.cpp.
 ///
 /// # Errors
-/// [`LlmError::Settings`] for another form; [`LlmError::Worker`] for a host that has no address.
+/// Another form; a host that has no address.
 pub fn address(endpoint: &str) -> Result<SocketAddrV4> {
     let port = endpoint
         .rsplit_once(':')
@@ -100,16 +96,13 @@ pub fn address(endpoint: &str) -> Result<SocketAddrV4> {
         .and_then(|(_, port)| port.parse::<u16>().ok());
 
     if port.is_none_or(|port| port == 0) {
-        return Err(LlmError::settings(
+        return Err(LlmError::new(
             format!("`{endpoint}` is not the address of a worker"),
             "write HOST:PORT with a name or an IPv4 address, e.g. 192.168.1.7:50052",
         ));
     }
 
-    let unknown = |reason: String| LlmError::Worker {
-        endpoint: endpoint.to_owned(),
-        reason,
-    };
+    let unknown = |reason: String| LlmError::for_worker(endpoint, reason);
     let addresses = endpoint
         .to_socket_addrs()
         .map_err(|error| unknown(format!("has no address ({error})")))?;
@@ -181,10 +174,7 @@ pub(super) fn connect(runtime: &Runtime, endpoints: &[String]) -> Result<Vec<Dev
 
         let added = ffi::add_rpc_server(&c_text(address)?)?;
         if added.is_empty() {
-            return Err(LlmError::Worker {
-                endpoint: endpoint.clone(),
-                reason: "has no device".to_owned(),
-            });
+            return Err(LlmError::for_worker(endpoint, "has no device"));
         }
 
         indexes.extend(added);
@@ -201,7 +191,7 @@ pub(super) fn connect(runtime: &Runtime, endpoints: &[String]) -> Result<Vec<Dev
 /// the CPU.
 ///
 /// # Errors
-/// [`LlmError::Settings`] for a name that no device has.
+/// A name that no device has.
 pub fn served_devices(runtime: &Runtime, name: &str) -> Result<Vec<Device>> {
     let devices = runtime.devices();
     let known: Vec<String> = devices.iter().map(|device| device.name.clone()).collect();
@@ -217,7 +207,7 @@ pub fn served_devices(runtime: &Runtime, name: &str) -> Result<Vec<Device>> {
         .collect();
 
     if served.is_empty() {
-        return Err(LlmError::settings(
+        return Err(LlmError::new(
             format!("no device is called `{name}`"),
             format!("use one of {}", known.join(", ")),
         ));
@@ -233,7 +223,7 @@ pub fn served_devices(runtime: &Runtime, name: &str) -> Result<Vec<Device>> {
 /// An address that cannot be listened on; a build without the RPC back end.
 pub fn serve_worker(devices: &[Device], address: SocketAddrV4, threads: u32) -> Result<()> {
     let unusable = |reason: String| {
-        LlmError::settings(
+        LlmError::new(
             format!("cannot listen on {address} ({reason})"),
             "choose another port, or an address of this machine",
         )

@@ -69,7 +69,10 @@ impl Runtime {
         });
         match backend {
             // every computation needs the CPU, a model on a GPU included
-            Ok(_) if list_llama_ggml_backend_devices().is_empty() => Err(LlmError::NoKernels),
+            Ok(_) if list_llama_ggml_backend_devices().is_empty() => Err(LlmError::new(
+                "ggml's kernels for this processor are missing",
+                "install ragscope again: the libraries beside the program are incomplete",
+            )),
             Ok(backend) => Ok(Self { backend }),
             Err(reason) => Err(LlmError::Backend(reason.clone())),
         }

@@ -571,7 +571,7 @@ impl Schedule<'_> {
             .pop()
             .filter(|_| self.preemptions <= self.evaluator.cells.sequences())
         else {
-            return Err(LlmError::settings(
+            return Err(LlmError::new(
                 "the KV cache has no room for one more token",
                 "raise generator.context_tokens",
             ));

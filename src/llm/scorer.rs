@@ -119,7 +119,7 @@ pub(super) fn spellings(
         for spelling in labels::spellings(text) {
             let tokens = tokenize(&spelling)?;
             if text.trim().is_empty() || tokens.is_empty() {
-                return Err(no_token(text));
+                return Err(LlmError::bad_label(text));
             }
 
             // one that continues another one is counted with it
@@ -243,7 +243,7 @@ impl LlamaGenerator {
         };
         let targets = template::tokenize(&self.model, &text, false, false);
         if reply.trim().is_empty() || targets.is_empty() {
-            return Err(no_token(reply));
+            return Err(LlmError::bad_label(reply));
         }
 
         // The row of a token has the probabilities of the next one.
@@ -345,12 +345,6 @@ fn rest_of(spelling: &Spelling, lead: &[i32], read: &[i32]) -> Option<TargetRepl
         },
         targets: rest[1..].to_vec(),
     })
-}
-
-fn no_token(label: &str) -> LlmError {
-    LlmError::BadLabel {
-        label: label.to_owned(),
-    }
 }
 
 fn check_done(report: &Report) -> Result<()> {

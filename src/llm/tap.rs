@@ -309,7 +309,7 @@ impl Tap for LlamaGenerator {
     fn attend_vectors(&mut self, vectors: &[Vec<f32>], layers: Layers) -> Result<Vec<Vec<f32>>> {
         let width = usize::try_from(self.model.n_embd()).unwrap_or(0);
         if let Some(vector) = vectors.iter().find(|vector| vector.len() != width) {
-            return Err(LlmError::settings(
+            return Err(LlmError::new(
                 format!(
                     "vectors of {} numbers do not fit a model of width {width}",
                     vector.len()
@@ -450,7 +450,7 @@ impl LlamaGenerator {
             };
             let stop = self.evaluator.context.stop_flag();
             let context = Context::new(&self.model, params, stop).map_err(|reason| {
-                LlmError::settings(
+                LlmError::new(
                     format!("no room for a second context, which attention needs ({reason})"),
                     "lower generator.context_tokens",
                 )

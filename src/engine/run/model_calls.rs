@@ -376,7 +376,7 @@ impl ModelCalls for Run<'_> {
 
 /// Returns the error of a call that compares vectors, where no corpus is open.
 fn no_embedder() -> LlmError {
-    LlmError::settings(
+    LlmError::new(
         "no embedder is loaded, since no corpus is open",
         "name a folder, or choose another preset",
     )

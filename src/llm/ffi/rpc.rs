@@ -13,7 +13,7 @@ fn rpc_function(name: &CStr) -> Result<NonNull<c_void>> {
     let registry = unsafe { sys::ggml_backend_reg_by_name(c"RPC".as_ptr()) };
 
     if registry.is_null() {
-        return Err(LlmError::settings(
+        return Err(LlmError::new(
             "this build has no RPC back end",
             "build ragscope from its repository, or take a release",
         ));

@@ -84,8 +84,8 @@ impl ProcessLink {
     /// Asks the workers of the settings, starts the process and has it load the generator.
     ///
     /// # Errors
-    /// [`LlmError::Worker`] for a worker that does not answer; [`LlmError::Backend`] when the
-    /// system has no room for another process or thread.
+    /// A worker that does not answer; [`LlmError::Backend`] when the system has no room for another
+    /// process or thread.
     pub fn load(file: &Path, settings: &GeneratorSettings) -> Result<Self> {
         for endpoint in &settings.rpc {
             RpcWorker::ask(endpoint)?;

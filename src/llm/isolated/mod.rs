@@ -46,7 +46,7 @@ impl IsolatedGenerator {
     /// Asks the workers of the settings, and loads a generator over them.
     ///
     /// # Errors
-    /// As [`super::load_generator`]; [`LlmError::Worker`] for a worker that does not answer.
+    /// As [`super::load_generator`]; a worker that does not answer.
     pub fn load(
         file: &Path,
         settings: &GeneratorSettings,
@@ -118,7 +118,7 @@ fn lost_worker(workers: &[String]) -> LlmError {
     let asked = workers.iter().map(|worker| RpcWorker::ask(worker));
     let fault = asked.filter_map(Result::err).next();
     fault.unwrap_or_else(|| {
-        LlmError::settings(
+        LlmError::new(
             format!(
                 "the connection to the workers broke, and they answer again: {}",
                 workers.join(", ")

@@ -15,10 +15,10 @@ impl Address {
     /// Reads a setting such as `http://127.0.0.1:8080/v1`.
     ///
     /// # Errors
-    /// [`LlmError::Settings`] for what is no address, and for one that holds a password.
+    /// What is not an address, and one that holds a password.
     pub fn read(url: &str) -> Result<Self> {
         let wrong = |reason: &str| {
-            LlmError::settings(
+            LlmError::new(
                 format!("the url of the model server {reason}"),
                 "write it as http://HOST:PORT or https://HOST, and the key into `key` beside it",
             )

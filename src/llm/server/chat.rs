@@ -85,7 +85,7 @@ impl Trial {
         let chunk: ChatChunk = client.read(answer)?;
 
         let Some(first) = chunk.choices.first() else {
-            return Err(client.unreadable("it holds no choice").into());
+            return Err(client.unreadable("it holds no choice"));
         };
 
         let likely = first

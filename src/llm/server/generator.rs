@@ -144,7 +144,7 @@ impl ServerGenerator {
 
     /// Returns the error of a call that the server has nothing for.
     fn lacks(&self, what: &str, advice: &str) -> LlmError {
-        self.client.lacks(what, advice).into()
+        self.client.lacks(what, advice)
     }
 }
 
@@ -192,7 +192,7 @@ impl Generator for ServerGenerator {
         self.record_usage(started, &replies);
         let is_whole = replies.iter().all(ServerReply::has_ended);
         match called? {
-            Called::Done if !is_whole => Err(self.client.cut().into()),
+            Called::Done if !is_whole => Err(self.client.cut()),
             Called::Done | Called::Stopped => {
                 Ok(replies.into_iter().map(ServerReply::finish).collect())
             }
@@ -279,9 +279,7 @@ impl Scorer for ServerGenerator {
             let text = format!("{start}{continuation}");
             let targets = native.plain_tokens(&self.client, &text)?;
             if continuation.trim().is_empty() || targets.is_empty() {
-                return Err(LlmError::BadLabel {
-                    label: (*continuation).to_owned(),
-                });
+                return Err(LlmError::bad_label(continuation));
             }
             native.check_length(rendered.len() + targets.len(), 0)?;
             lengths.push(targets.len());

@@ -16,7 +16,7 @@ use ureq::http::Response;
 use super::address::Address;
 use crate::config::{Secret, ServerSettings};
 use crate::event::{StopError, StopFlag, lock};
-use crate::llm::error::{LlmError, Result, ServerError};
+use crate::llm::error::{LlmError, Result};
 use crate::net;
 
 const CONNECTING: Duration = Duration::from_secs(10);
@@ -99,7 +99,7 @@ pub(super) struct ServerClient {
 
 enum ExchangeMessage {
     Data(Value),
-    End(Result<(), ServerError>),
+    End(Result<(), LlmError>),
 }
 
 /// The requests of a call, shared by its threads.
@@ -114,14 +114,14 @@ impl ServerClient {
     /// Creates a client.
     ///
     /// # Errors
-    /// [`LlmError::Settings`] for an address or a key that cannot be read.
+    /// An address or a key that cannot be read.
     pub fn new(url: &str, key: &str, settings: &ServerSettings, stop: &StopFlag) -> Result<Self> {
         let address = Address::read(url)?;
         let agent = agent(&address, settings)?;
 
         Ok(Self {
             address,
-            key: Secret::read(key).map_err(LlmError::Settings)?,
+            key: Secret::read(key)?,
             settings: settings.clone(),
             stop: stop.clone(),
             agent: Mutex::new(agent),
@@ -145,7 +145,7 @@ impl ServerClient {
     /// Sends a request and returns its answer.
     ///
     /// # Errors
-    /// [`LlmError::Server`]; [`LlmError::Stopped`].
+    /// A failure of the server; [`LlmError::Stopped`].
     pub fn json<T: DeserializeOwned>(&self, request: ServerRequest) -> Result<T> {
         let answer = self.all_json(vec![request])?.pop();
         self.read(answer.ok_or_else(|| self.unreadable("it is empty"))?)
@@ -153,13 +153,13 @@ impl ServerClient {
 
     /// Reads an answer, or says why it cannot be read.
     pub fn read<T: DeserializeOwned>(&self, answer: Value) -> Result<T> {
-        serde_json::from_value(answer).map_err(|error| self.unreadable(&error.to_string()).into())
+        serde_json::from_value(answer).map_err(|error| self.unreadable(&error.to_string()))
     }
 
     /// Sends requests side by side and returns their answers, in order.
     ///
     /// # Errors
-    /// [`LlmError::Server`]; [`LlmError::Stopped`].
+    /// A failure of the server; [`LlmError::Stopped`].
     pub fn all_json(&self, requests: Vec<ServerRequest>) -> Result<Vec<Value>> {
         let mut answers = vec![Value::Null; requests.len()];
         let called = self.call(&requests, &mut |at, value| {
@@ -176,7 +176,7 @@ impl ServerClient {
     /// each answer.
     ///
     /// # Errors
-    /// [`LlmError::Server`] of the first that fails; the others are ended. What `observe` returns.
+    /// The failure of the first that fails; the others are ended. What `observe` returns.
     pub fn call(
         &self,
         requests: &[ServerRequest],
@@ -220,7 +220,7 @@ impl ServerClient {
                         Err(error) => end(Err(error)),
                     },
                     Ok((at, ExchangeMessage::End(Err(error)))) if !queue.has_enough(at) => {
-                        end(Err(error.into()));
+                        end(Err(error));
                     }
                     Ok((_, ExchangeMessage::End(_))) | Err(RecvTimeoutError::Timeout) => {}
                     Err(RecvTimeoutError::Disconnected) => break,
@@ -266,7 +266,7 @@ impl ServerClient {
         request: &ServerRequest,
         is_over: &dyn Fn() -> bool,
         data: &mut dyn FnMut(Value) -> bool,
-    ) -> Result<(), ServerError> {
+    ) -> Result<(), LlmError> {
         let mut attempts = 0;
 
         loop {
@@ -366,7 +366,7 @@ impl ServerClient {
         let value: Value =
             net::parse_json(text).map_err(|reason| Failed::finally(self.unreadable(&reason)))?;
         match value.get("error").filter(|error| !error.is_null()) {
-            Some(error) => Err(Failed::finally(ServerError::Rejected {
+            Some(error) => Err(Failed::finally(LlmError::Rejected {
                 host: self.host(),
                 status: 200,
                 message: message(error),
@@ -398,23 +398,27 @@ impl ServerClient {
             .and_then(|value| value.get("error").or(value.get("detail")));
 
         match status {
-            401 | 403 => Failed::finally(ServerError::Denied { host, status }),
+            401 | 403 => Failed::finally(LlmError::new(
+                format!("the model server {host} refuses the key (HTTP {status})"),
+                "set `key` beside the url, as env:NAME or file:PATH",
+            )),
             429 | 500 | 502 | 503 | 504 => Failed {
                 error: match said {
-                    Some(said) if status == 500 => ServerError::Rejected {
+                    Some(said) if status == 500 => LlmError::Rejected {
                         host,
                         status,
                         message: message(said),
                     },
-                    Some(_) | None => ServerError::Busy {
-                        host,
-                        status,
-                        attempts,
-                    },
+                    Some(_) | None => LlmError::new(
+                        format!(
+                            "the model server {host} is too busy (HTTP {status}, after {attempts} attempts)"
+                        ),
+                        "try again later, or lower server.parallel",
+                    ),
                 },
                 after: Some(after),
             },
-            status => Failed::finally(ServerError::Rejected {
+            status => Failed::finally(LlmError::Rejected {
                 host,
                 status,
                 message: said.map_or_else(|| "no reason".to_owned(), message),
@@ -433,10 +437,13 @@ impl ServerClient {
         };
 
         Failed {
-            error: ServerError::Unreachable {
-                host: self.host(),
-                reason: error.to_string(),
-            },
+            error: LlmError::new(
+                format!(
+                    "the model server {} cannot be reached ({error})",
+                    self.host()
+                ),
+                "start it, or correct the url in the settings; without a url the model runs here",
+            ),
             after,
         }
     }
@@ -454,29 +461,42 @@ impl ServerClient {
         })
     }
 
-    fn slow(&self) -> ServerError {
-        ServerError::Slow {
-            host: self.host(),
-            seconds: u64::from(self.settings.timeout_seconds),
-        }
+    fn slow(&self) -> LlmError {
+        let (host, seconds) = (self.host(), self.settings.timeout_seconds);
+        LlmError::new(
+            format!("the model server {host} sent nothing for {seconds} s"),
+            "raise server.timeout_seconds, or choose a smaller model there",
+        )
     }
 
-    pub fn cut(&self) -> ServerError {
-        ServerError::Cut { host: self.host() }
+    pub fn cut(&self) -> LlmError {
+        let host = self.host();
+        LlmError::new(
+            format!("the connection to the model server {host} ended in the middle of an answer"),
+            "ask again; the log of the server may say why it ended",
+        )
     }
 
-    pub fn unreadable(&self, reason: &str) -> ServerError {
-        ServerError::Unreadable {
+    pub fn unreadable(&self, reason: &str) -> LlmError {
+        LlmError::Unreadable {
             host: self.host(),
             reason: reason.to_owned(),
         }
     }
 
-    pub fn lacks(&self, what: &str, advice: &str) -> ServerError {
-        ServerError::Lacks {
-            host: self.host(),
-            what: what.to_owned(),
-            advice: advice.to_owned(),
+    /// Returns the error of a server that lacks something that the settings need.
+    pub fn lacks(&self, what: &str, advice: &str) -> LlmError {
+        LlmError::new(
+            format!("the model server {} gives no {what}", self.host()),
+            advice,
+        )
+    }
+
+    /// Returns what it means that the server refuses a sample: it lacks what the sample asks for.
+    pub fn explain(&self, refusal: LlmError, what: &str, advice: &str) -> LlmError {
+        match refusal {
+            LlmError::Rejected { .. } => self.lacks(what, advice),
+            other => other,
         }
     }
 
@@ -506,12 +526,12 @@ impl RequestQueue<'_> {
 
 /// A failed attempt, and the least time to wait where another one may succeed.
 struct Failed {
-    error: ServerError,
+    error: LlmError,
     after: Option<Duration>,
 }
 
 impl Failed {
-    fn finally(error: ServerError) -> Self {
+    fn finally(error: LlmError) -> Self {
         Self { error, after: None }
     }
 }
@@ -556,8 +576,7 @@ fn message(error: &Value) -> String {
 
 fn agent(address: &Address, settings: &ServerSettings) -> Result<Agent> {
     let patience = Duration::from_secs(u64::from(settings.timeout_seconds));
-    let mut config = net::config(CONNECTING, patience)
-        .map_err(LlmError::Settings)?
+    let mut config = net::config(CONNECTING, patience)?
         .max_idle_connections_per_host(settings.parallel.max(1) as usize);
     if address.is_loopback() {
         config = config.proxy(None);

@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::card::named_card;
 use super::http::{ServerClient, ServerRequest};
 use crate::event::{ModelCard, ModelRole};
-use crate::llm::error::{LlmError, Result, ServerError};
+use crate::llm::error::{LlmError, Result};
 
 /// A model that a server lists.
 #[derive(Debug, Clone, Default, Deserialize)]
@@ -38,7 +38,7 @@ struct ModelListing {
 pub(super) fn find_listed(client: &ServerClient, wanted: &str) -> Result<ListedModel> {
     let listing = match client.json::<ModelListing>(ServerRequest::get("/v1/models")) {
         Ok(listing) => listing.data,
-        Err(LlmError::Server(ServerError::Rejected { .. })) => Vec::new(),
+        Err(LlmError::Rejected { .. }) => Vec::new(),
         Err(error) => return Err(error),
     };
     let names: Vec<&str> = listing.iter().map(|one| one.id.as_str()).collect();
@@ -55,12 +55,14 @@ pub(super) fn find_listed(client: &ServerClient, wanted: &str) -> Result<ListedM
             id: wanted.to_owned(),
             ..ListedModel::default()
         }),
-        None => Err(ServerError::NoModel {
-            host: client.host(),
-            model: wanted.to_owned(),
-            known: names.join(", "),
-        }
-        .into()),
+        None => Err(LlmError::new(
+            format!(
+                "the model server {} has no model `{wanted}`; it lists {}",
+                client.host(),
+                names.join(", ")
+            ),
+            "set `served_model` beside the url to one that it lists",
+        )),
     }
 }
 

@@ -16,7 +16,6 @@ mod labels;
 mod generator;
 mod vectors;
 
-pub use super::error::ServerError;
 pub use capabilities::Capabilities;
 pub use vectors::{ServerEmbedder, ServerReranker};
 
@@ -39,9 +38,8 @@ pub struct Connected {
 /// Connects to the server of the settings and learns what it can do.
 ///
 /// # Errors
-/// [`super::LlmError::Settings`] for the address or the key; [`super::LlmError::Server`] for a
-/// server that does not answer, lacks the model or gives no log-probabilities;
-/// [`super::LlmError::Stopped`].
+/// An address or a key that cannot be read; a server that does not answer, lacks the model or gives
+/// no log-probabilities; [`super::LlmError::Stopped`].
 pub fn connect_generator(
     settings: &GeneratorSettings,
     server: &ServerSettings,

@@ -284,7 +284,7 @@ impl Native {
 
         if !applied.prompt.contains(USER_MARK) {
             let reason = "its chat template leaves the question out";
-            return Err(client.unreadable(reason).into());
+            return Err(client.unreadable(reason));
         }
 
         lock(&self.turns).insert(key, applied.prompt.clone());
@@ -424,7 +424,7 @@ impl Native {
                 if first.id == Some(*target) {
                     Ok(first.logprob())
                 } else {
-                    Err(client.unreadable("it chose another token").into())
+                    Err(client.unreadable("it chose another token"))
                 }
             })
             .collect()
@@ -476,7 +476,6 @@ pub(super) fn lacks_probabilities(client: &ServerClient) -> LlmError {
             "log-probabilities of tokens",
             "the uncertainty of an answer is read from them: use llama-server, vLLM, LM Studio or Ollama from 0.12.11",
         )
-        .into()
 }
 
 /// Returns the text behind the question.

@@ -7,7 +7,7 @@ use super::chat::{CHAT, Chat, LIKELY_TOKENS, Trial};
 use super::http::{ServerClient, ServerRequest};
 use super::listing::ListedModel;
 use super::native::{self, Native, Props};
-use crate::llm::error::{LlmError, Result, ServerError};
+use crate::llm::error::{LlmError, Result};
 
 /// Asks for llama-server's own interface; `None` where it has another one.
 pub(super) fn props(client: &ServerClient) -> Result<Option<Props>> {
@@ -17,9 +17,7 @@ pub(super) fn props(client: &ServerClient) -> Result<Option<Props>> {
             Ok(Some(props).filter(|props| props.default_generation_settings.is_some()))
         }
         // a server that has no such path, or answers it in its own way
-        Err(LlmError::Server(ServerError::Rejected { .. } | ServerError::Unreadable { .. })) => {
-            Ok(None)
-        }
+        Err(LlmError::Rejected { .. } | LlmError::Unreadable { .. }) => Ok(None),
         Err(error) => Err(error),
     }
 }
@@ -85,8 +83,7 @@ pub(super) fn try_chat(client: &ServerClient, model: &ListedModel) -> Result<(Ch
                 tried = Some(found);
                 break;
             }
-            Err(LlmError::Server(ServerError::Rejected { status, .. }))
-                if likely > 0 && status != 404 => {}
+            Err(LlmError::Rejected { status, .. }) if likely > 0 && status != 404 => {}
             Err(error) => return Err(error),
         }
     }

@@ -9,7 +9,7 @@ use super::listing::find_listed;
 use crate::config::{EmbedderSettings, RerankerSettings, ServerSettings};
 use crate::event::{ModelCard, ModelRole, StopFlag, logistic};
 use crate::llm::embedder::unit;
-use crate::llm::error::{LlmError, Result, ServerError};
+use crate::llm::error::Result;
 use crate::llm::prefixes;
 use crate::llm::role::{Embedder, Reranker};
 
@@ -40,7 +40,7 @@ impl ServerEmbedder {
     /// Connects to the server of the settings.
     ///
     /// # Errors
-    /// As [`super::connect_generator`]; [`ServerError::Lacks`] for a server that gives no vectors.
+    /// As [`super::connect_generator`]; also a server that gives no vectors.
     pub fn connect(
         settings: &EmbedderSettings,
         server: &ServerSettings,
@@ -57,7 +57,7 @@ impl ServerEmbedder {
 
         let advice = "start it with an embedding model (llama-server: `--embeddings`), or leave embedder.url empty";
         let sample = embedder.vectors("", &["one two three"]);
-        let sample = sample.map_err(|error| explain(error, "vectors", advice))?;
+        let sample = sample.map_err(|error| embedder.client.explain(error, "vectors", advice))?;
         let width = sample.first().map_or(0, Vec::len);
 
         embedder.card.server = format!("vectors of {width} numbers");
@@ -99,7 +99,7 @@ impl ServerEmbedder {
                 });
             if !is_whole {
                 let reason = "its vectors are too few, or of another width";
-                return Err(self.client.unreadable(reason).into());
+                return Err(self.client.unreadable(reason));
             }
             for vector in found.data {
                 all.push(unit(vector.embedding)?);
@@ -120,19 +120,6 @@ impl Embedder for ServerEmbedder {
 
     fn card(&self) -> &ModelCard {
         &self.card
-    }
-}
-
-/// Returns what it means that a server refuses a sample: it lacks what the sample asks for.
-fn explain(refusal: LlmError, what: &str, advice: &str) -> LlmError {
-    match refusal {
-        LlmError::Server(ServerError::Rejected { host, .. }) => ServerError::Lacks {
-            host,
-            what: what.to_owned(),
-            advice: advice.to_owned(),
-        }
-        .into(),
-        other => other,
     }
 }
 
@@ -162,7 +149,7 @@ impl ServerReranker {
     /// Connects to the server of the settings.
     ///
     /// # Errors
-    /// As [`super::connect_generator`]; [`ServerError::Lacks`] for a server that does not rerank.
+    /// As [`super::connect_generator`]; also a server that does not rerank.
     pub fn connect(
         settings: &RerankerSettings,
         server: &ServerSettings,
@@ -187,7 +174,7 @@ impl ServerReranker {
 
         let advice = "start it with a reranking model (llama-server: `--reranking`), or leave reranker.url empty";
         let sample = reranker.rerank("one", &["one", "two"]);
-        sample.map_err(|error| explain(error, "relevance scores", advice))?;
+        sample.map_err(|error| reranker.client.explain(error, "relevance scores", advice))?;
 
         Ok(reranker)
     }

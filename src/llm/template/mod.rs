@@ -291,7 +291,7 @@ fn apply_named(
 }
 
 fn template_error(error: impl Display) -> LlmError {
-    LlmError::settings(
+    LlmError::new(
         format!("the chat template cannot be applied: {error}"),
         "set generator.chat_template to a template that takes this prompt",
     )
@@ -300,7 +300,7 @@ fn template_error(error: impl Display) -> LlmError {
 /// Returns the error of a template that cannot be used.
 fn unusable(setting: &str, reason: &str) -> LlmError {
     let known = ffi::chat_templates().join(", ");
-    LlmError::settings(
+    LlmError::new(
         format!("the chat template `{setting}` cannot be used ({reason})"),
         format!(
             "set generator.chat_template to auto, to none, to a file that ends with {FILE_ENDING}, or to one of {known}"
@@ -360,7 +360,7 @@ fn parse(model: &LlamaModel, text: &str) -> Result<Source, TemplateError> {
 /// Returns the template of a file.
 fn read_file(model: &LlamaModel, file: &str) -> Result<Choice> {
     let unusable = |reason: String| {
-        LlmError::settings(
+        LlmError::new(
             format!("the chat template {file} cannot be used ({reason})"),
             "correct the file, or set generator.chat_template to auto",
         )

@@ -261,7 +261,7 @@ fn labels_are_distinguished_and_the_likeliest_is_the_reply() {
         let error = generator
             .classify(&prompts, &["yes", label])
             .expect_err("no label");
-        assert!(matches!(error, LlmError::BadLabel { .. }), "{error}");
+        assert!(error.to_string().contains("has no token"), "{error}");
     }
 }
 

@@ -91,8 +91,11 @@ fn a_bad_model_file_is_named_with_its_reason() {
         });
         for error in [generator.err(), embedder.err()] {
             let error = error.unwrap_or_else(|| panic!("{name} was loaded"));
-            match error {
-                LlmError::Missing { .. } => assert_eq!(name, "missing.gguf"),
+            match &error {
+                LlmError::Failed(problem) => {
+                    assert!(problem.error.starts_with("no model file at"), "{problem}");
+                    assert_eq!(name, "missing.gguf");
+                }
                 LlmError::Unusable { .. } => assert_ne!(name, "missing.gguf"),
                 other => panic!("{name}: {other}"),
             }

@@ -211,9 +211,8 @@ impl Generator for ScriptedGenerator {
 impl Scorer for ScriptedGenerator {
     fn classify(&mut self, prompts: &[Prompt], labels: &[&str]) -> Result<Vec<Labelled>, LlmError> {
         if let Some(label) = labels.iter().find(|label| label.trim().is_empty()) {
-            return Err(LlmError::BadLabel {
-                label: (*label).to_owned(),
-            });
+            let error = format!("the label `{label}` has no token in the model's vocabulary");
+            return Err(LlmError::new(error, "give it a text that is not empty"));
         }
         self.seen.extend_from_slice(prompts);
         let row = |prompt: &Prompt| {
