@@ -313,40 +313,35 @@ fn themes_and_keymaps() {
 #[test]
 fn recorded_runs_journals_and_probes() {
     check(
-        |place| Ok(read_run(&place.file("gone.jsonl"))?),
+        |place| read_run(&place.file("gone.jsonl")),
         ("cannot read {dir}/gone.jsonl (", ")"),
         Some("`ragscope paths` says where recorded runs are"),
     );
     check(
-        |place| Ok(read_run(&place.with("run.jsonl", "{\"seq\": 0}\n"))?),
+        |place| read_run(&place.with("run.jsonl", "{\"seq\": 0}\n")),
         ("cannot read {dir}/run.jsonl, line 1 (", ")"),
         Some("choose another file: this one is damaged, or not a recorded run"),
     );
     check(
-        |place| Ok(list_runs(&place.with("sessions", ""))?),
+        |place| list_runs(&place.with("sessions", "")),
         ("cannot read {dir}/sessions (", ")"),
         Some("`ragscope paths` says where recorded runs are"),
     );
     check(
-        |place| {
-            Ok(Journal::<u32>::open(
-                &place.with("file", "").join("journal"),
-                "work",
-            )?)
-        },
+        |place| Journal::<u32>::open(&place.with("file", "").join("journal"), "work"),
         ("the journal {dir}/file/journal cannot be used (", ")"),
         Some("check the disk, or delete the file to start over"),
     );
     check(
         |place| {
             let _first = Journal::<u32>::open(&place.file("journal"), "work")?;
-            Ok(Journal::<u32>::open(&place.file("journal"), "work")?)
+            Journal::<u32>::open(&place.file("journal"), "work")
         },
         ("another ragscope writes the journal {dir}/journal", ""),
         Some("wait for it, or stop it"),
     );
     check(
-        |place| Ok(Probe::load(&place.with("probe", "no: weights"))?),
+        |place| Probe::load(&place.with("probe", "no: weights")),
         ("the probe {dir}/probe cannot be read (", ")"),
         Some("train it again with `ragscope probe train`"),
     );
@@ -355,12 +350,12 @@ fn recorded_runs_journals_and_probes() {
 #[test]
 fn question_files() {
     check(
-        |place| Ok(QuestionSet::read(&place.file("gone.jsonl"), None)?),
+        |place| QuestionSet::read(&place.file("gone.jsonl"), None),
         ("the question file {dir}/gone.jsonl cannot be read (", ")"),
         Some("check the path"),
     );
     check(
-        |place| Ok(QuestionSet::read(&place.with("q.jsonl", "who: me"), None)?),
+        |place| QuestionSet::read(&place.with("q.jsonl", "who: me"), None),
         ("{dir}/q.jsonl is not a question file (", ")"),
         Some(
             "give JSON lines with `question` and `answers`, or a dataset that `ragscope eval --help` lists",
