@@ -1,6 +1,6 @@
 //! The process of the engine: its side of the pipes.
 
-use std::io::{self, BufWriter, Stdin, Write, stdin, stdout};
+use std::io::{self, BufWriter, Stdin, stdin, stdout};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::thread;
 
@@ -16,7 +16,7 @@ use super::message::{EngineReply, EngineRequest, EngineSetup, ProgramVersion};
 /// A pipe that is closed too early; a program of another version.
 pub fn run_engine() -> io::Result<()> {
     let mut input = stdin();
-    let setup: EngineSetup = serde_json::from_slice(&frame::read(&mut input)?)?;
+    let setup: EngineSetup = frame::read_json(&mut input)?;
     if setup.version != ProgramVersion::own() {
         return Err(io::Error::other(
             "ragscope was updated while it was open: restart it",
@@ -34,7 +34,7 @@ pub fn run_engine() -> io::Result<()> {
     let engine = catch_unwind(AssertUnwindSafe(|| {
         let mut worker = Worker::new(setup.layers, setup.paths, stop.clone());
         worker.serve(&inbox, &mut |record| {
-            match write(&mut out, &EngineReply::Record(Box::new(record))) {
+            match frame::write_json(&mut out, &EngineReply::Record(Box::new(record))) {
                 Ok(()) => stop.flow(),
                 // nobody reads any more
                 Err(_) => Flow::Stop,
@@ -47,23 +47,16 @@ pub fn run_engine() -> io::Result<()> {
             .map(String::as_str)
             .or(panic.downcast_ref::<&str>().copied());
         let message = message.unwrap_or("no message").to_owned();
-        write(&mut out, &EngineReply::Panicked(message))?;
+        frame::write_json(&mut out, &EngineReply::Panicked(message))?;
     }
     Ok(())
-}
-
-fn write(out: &mut impl Write, reply: &EngineReply) -> io::Result<()> {
-    frame::write(out, &serde_json::to_vec(reply)?)
 }
 
 /// Takes requests until the pipe is closed. A program that stopped its engine first leaves in good
 /// order, and the engine has some time to do so, too; one that did not was killed.
 fn take_requests(input: &mut Stdin, commands: &Outbox, stop: &StopFlag) {
     let mut is_stopped = false;
-    while let Ok(bytes) = frame::read(input) {
-        let Ok(request) = serde_json::from_slice(&bytes) else {
-            break;
-        };
+    while let Ok(request) = frame::read_json(input) {
         is_stopped = matches!(request, EngineRequest::Stop);
         match request {
             EngineRequest::Obey(command) => {

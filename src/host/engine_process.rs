@@ -145,7 +145,7 @@ impl EngineProcess {
     fn start_process(&self, state: &mut ProcessState) -> Result<(), Problem> {
         let started =
             Process::start(SUBCOMMAND).and_then(|(process, Pipes { mut input, output })| {
-                frame::write(&mut input, &serde_json::to_vec(&self.0.setup)?)?;
+                frame::write_json(&mut input, &self.0.setup)?;
                 state.starts += 1;
                 let (alive, gone) = channel();
                 let leader = process.id();
@@ -186,7 +186,7 @@ impl ProcessState {
     fn write(&mut self, request: &EngineRequest) -> io::Result<()> {
         let running = self.running.as_mut();
         let running = running.ok_or_else(|| io::Error::from(io::ErrorKind::BrokenPipe))?;
-        frame::write(&mut running.input, &serde_json::to_vec(request)?)
+        frame::write_json(&mut running.input, request)
     }
 
     /// Keeps what a new process has to be given.

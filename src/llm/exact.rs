@@ -1,44 +1,51 @@
 //! Numbers as their bits, for messages between processes: JSON has no infinity, and what comes out
 //! is what went in.
 
-pub(super) mod number {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-    pub fn serialize<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Error> {
-        number.to_bits().serialize(serializer)
+/// Numbers of 32 bits, alone or in lists.
+pub(super) trait Numbers {
+    /// The same numbers as their bits.
+    type Bits: Serialize + DeserializeOwned;
+
+    fn to_bits(&self) -> Self::Bits;
+    fn from_bits(bits: Self::Bits) -> Self;
+}
+
+impl Numbers for f32 {
+    type Bits = u32;
+
+    fn to_bits(&self) -> u32 {
+        Self::to_bits(*self)
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f32, D::Error> {
-        u32::deserialize(deserializer).map(f32::from_bits)
+    fn from_bits(bits: u32) -> Self {
+        Self::from_bits(bits)
     }
 }
 
-pub(super) mod list {
-    use serde::{Deserialize, Deserializer, Serializer};
+impl<N: Numbers> Numbers for Vec<N> {
+    type Bits = Vec<N::Bits>;
 
-    pub fn serialize<S: Serializer>(numbers: &[f32], serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(numbers.iter().map(|number| number.to_bits()))
+    fn to_bits(&self) -> Vec<N::Bits> {
+        self.iter().map(N::to_bits).collect()
     }
 
-    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<f32>, D::Error> {
-        let bits = Vec::<u32>::deserialize(deserializer)?;
-        Ok(bits.into_iter().map(f32::from_bits).collect())
+    fn from_bits(bits: Vec<N::Bits>) -> Self {
+        bits.into_iter().map(N::from_bits).collect()
     }
 }
 
-pub(super) mod rows {
-    use serde::{Deserialize, Deserializer, Serializer};
+pub(super) fn serialize<N: Numbers, S: Serializer>(
+    numbers: &N,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    numbers.to_bits().serialize(serializer)
+}
 
-    pub fn serialize<S: Serializer>(rows: &[Vec<f32>], serializer: S) -> Result<S::Ok, S::Error> {
-        let bits = |row: &Vec<f32>| -> Vec<u32> { row.iter().map(|one| one.to_bits()).collect() };
-        serializer.collect_seq(rows.iter().map(bits))
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(
-        deserializer: D,
-    ) -> Result<Vec<Vec<f32>>, D::Error> {
-        let rows = Vec::<Vec<u32>>::deserialize(deserializer)?;
-        let numbers = |row: Vec<u32>| row.into_iter().map(f32::from_bits).collect();
-        Ok(rows.into_iter().map(numbers).collect())
-    }
+pub(super) fn deserialize<'de, N: Numbers, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<N, D::Error> {
+    N::Bits::deserialize(deserializer).map(N::from_bits)
 }

@@ -94,14 +94,14 @@ pub struct Token {
     /// Text of the token; bytes of an incomplete character are part of the next token's.
     pub text: String,
     /// ln p at temperature 1, before top-k, top-p and min-p, nats.
-    #[serde(with = "exact::number")]
+    #[serde(with = "exact")]
     pub logprob: f32,
     /// Entropy of that distribution, nats.
-    #[serde(with = "exact::number")]
+    #[serde(with = "exact")]
     pub entropy: f32,
     /// Attention to each part of the prompt ([`Taps::attention`]) when the token was sampled: mean
     /// over layers and heads, at most 1 in sum. Empty if it was not tapped.
-    #[serde(with = "exact::list")]
+    #[serde(with = "exact")]
     pub attention: Vec<f32>,
     /// Whether it is a part of the thoughts in front of the answer.
     pub is_thought: bool,
@@ -140,11 +140,11 @@ pub struct Completion {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Labelled {
     /// The probability of each label, normalised over the labels.
-    #[serde(with = "exact::list")]
+    #[serde(with = "exact")]
     pub shares: Vec<f32>,
     /// The probability that the reply begins with any of them, in 0..=1, behind a space or quote
     /// that the model has in front of all: near 0 for a model that answers in other words.
-    #[serde(with = "exact::number")]
+    #[serde(with = "exact")]
     pub mass: f32,
     /// The label that the greedy reply begins with; `None` where it begins with other words.
     ///
@@ -196,7 +196,7 @@ pub struct Hidden {
     pub at: HiddenAt,
     /// One vector of the model's width per layer, first layer first: the residual stream after the
     /// layer, before the final norm.
-    #[serde(with = "exact::rows")]
+    #[serde(with = "exact")]
     pub layers: Vec<Vec<f32>>,
 }
 

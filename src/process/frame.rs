@@ -2,6 +2,9 @@
 
 use std::io::{self, Read, Write};
 
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
 /// Begins every frame, so that whatever else a library prints is noticed.
 const MARK: [u8; 4] = *b"rsx1";
 
@@ -14,6 +17,22 @@ pub fn write(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
     out.write_all(&(bytes.len() as u64).to_le_bytes())?;
     out.write_all(bytes)?;
     out.flush()
+}
+
+/// Writes a value as JSON in one frame.
+///
+/// # Errors
+/// A pipe that is closed; a value that is not JSON.
+pub fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    write(out, &serde_json::to_vec(value)?)
+}
+
+/// Reads a value from the JSON of one frame.
+///
+/// # Errors
+/// As [`read`]; another value.
+pub fn read_json<T: DeserializeOwned>(input: &mut impl Read) -> io::Result<T> {
+    Ok(serde_json::from_slice(&read(input)?)?)
 }
 
 /// Reads one frame. Memory grows with the bytes that arrive, not with the length that is announced.

@@ -4,14 +4,15 @@ use std::io::{self, StdoutLock, stdin, stdout};
 use std::path::Path;
 use std::sync::mpsc::{Receiver, channel};
 
-use super::message::{CallOutcome, CallValue, GeneratorReply, GeneratorRequest};
+use serde::Serialize;
+
+use super::message::{CallOutcome, GeneratorReply, GeneratorRequest, LoadedCard, Rows, Shown};
 use crate::config::Config;
 use crate::event::{CallUsage, Flow, StopFlag};
 use crate::llm::error::{LlmError, Result};
 use crate::llm::generator::{LlamaGenerator, load_generator};
 use crate::llm::role::{Generator as _, LoadedGenerator as _, Scorer as _, Tap as _};
 use crate::llm::runtime::Runtime;
-use crate::llm::values::Token;
 use crate::process::frame;
 
 /// Carries out requests on stdin until it is closed. The process never outlives the program that
@@ -24,20 +25,28 @@ pub fn run_generator() -> io::Result<()> {
     let mut link = ProgramLink {
         requests: requests(&stop),
         out: stdout().lock(),
-        fault: None,
     };
     let mut generator = None;
 
     while let Ok(request) = link.requests.recv() {
         stop.mark_taken();
-        let result = carry_out(request, &mut generator, &mut link, &stop);
-        if let Some(fault) = link.fault {
-            return Err(fault);
+        match (request, &mut generator) {
+            (
+                GeneratorRequest::Load {
+                    file,
+                    log_file,
+                    settings,
+                },
+                slot,
+            ) => {
+                let log_file = log_file.unwrap_or_default();
+                let loaded = load(&file, &log_file, &settings, &mut link, &stop);
+                let card = loaded.map(|loaded| describe(slot.insert(loaded)));
+                link.finish(card, CallUsage::default())?;
+            }
+            (request, Some(generator)) => call(request, generator, &mut link)?,
+            (_, None) => link.fail("no model is loaded")?,
         }
-        let usage = generator
-            .as_ref()
-            .map_or_else(CallUsage::default, LlamaGenerator::usage);
-        link.send(&GeneratorReply::Done(CallOutcome { result, usage }))?;
     }
     Ok(())
 }
@@ -50,18 +59,17 @@ fn requests(stop: &StopFlag) -> Receiver<GeneratorRequest> {
 
     std::thread::spawn(move || {
         let mut input = stdin().lock();
-        while let Ok(bytes) = frame::read(&mut input) {
-            let is_sent = match serde_json::from_slice(&bytes) {
-                Ok(GeneratorRequest::Interrupt) => {
+        while let Ok(request) = frame::read_json(&mut input) {
+            let is_sent = match request {
+                GeneratorRequest::Interrupt => {
                     stop.stop();
                     true
                 }
-                Ok(seen @ GeneratorRequest::Seen { .. }) => sender.send(seen).is_ok(),
-                Ok(request) => {
+                seen @ GeneratorRequest::Seen { .. } => sender.send(seen).is_ok(),
+                request => {
                     stop.mark_sent();
                     sender.send(request).is_ok()
                 }
-                Err(_) => false,
             };
             if !is_sent {
                 break;
@@ -76,33 +84,14 @@ fn requests(stop: &StopFlag) -> Receiver<GeneratorRequest> {
 struct ProgramLink<'a> {
     requests: Receiver<GeneratorRequest>,
     out: StdoutLock<'a>,
-    /// The reason why a message could not be sent in the middle of a call.
-    fault: Option<io::Error>,
 }
 
 impl ProgramLink<'_> {
-    fn send(&mut self, reply: &GeneratorReply) -> io::Result<()> {
-        frame::write(&mut self.out, &serde_json::to_vec(reply)?)
-    }
-
-    /// Sends a message in the middle of a call, which ends where that fails.
-    fn show(&mut self, reply: &GeneratorReply) -> Flow {
-        match self.send(reply) {
-            Ok(()) => Flow::Continue,
-            Err(error) => {
-                self.fault = Some(error);
-                Flow::Stop
-            }
-        }
-    }
-
-    /// Shows a token to the program and waits for what it says.
-    fn token(&mut self, prompt: usize, token: &Token) -> Flow {
-        let reply = GeneratorReply::Token {
-            prompt,
-            token: token.clone(),
-        };
-        if self.show(&reply) == Flow::Stop {
+    /// Shows a step of a call to the program and waits for what it says. A call whose program is
+    /// gone ends.
+    fn show(&mut self, shown: Shown) -> Flow {
+        let reply = GeneratorReply::<()>::Shown(shown);
+        if frame::write_json(&mut self.out, &reply).is_err() {
             return Flow::Stop;
         }
         match self.requests.recv() {
@@ -110,39 +99,39 @@ impl ProgramLink<'_> {
             Ok(_) | Err(_) => Flow::Stop,
         }
     }
+
+    /// Sends the end of a call.
+    fn finish<T: Serialize>(&mut self, result: Result<T>, usage: CallUsage) -> io::Result<()> {
+        let reply = GeneratorReply::Done(CallOutcome { result, usage });
+        frame::write_json(&mut self.out, &reply)
+    }
+
+    /// Sends the end of a call that cannot be made.
+    fn fail(&mut self, reason: &str) -> io::Result<()> {
+        let error = LlmError::Backend(reason.to_owned());
+        self.finish::<()>(Err(error), CallUsage::default())
+    }
 }
 
-fn carry_out(
-    request: GeneratorRequest,
-    slot: &mut Option<LlamaGenerator>,
+/// Loads a generator, and shows how far it is.
+fn load(
+    file: &Path,
+    log_file: &Path,
+    settings: &serde_json::Value,
     link: &mut ProgramLink<'_>,
     stop: &StopFlag,
-) -> Result<CallValue> {
-    if let GeneratorRequest::Load {
-        file,
-        log_file,
-        settings,
-    } = request
-    {
-        let runtime = Runtime::start(log_file.as_deref().unwrap_or(Path::new("")))?;
-        let settings = Config::from_recording(&settings).generator;
-        let generator = load_generator(&runtime, &file, &settings, stop, &mut |share| {
-            link.show(&GeneratorReply::Loading(share))
-        })?;
-
-        return Ok(describe(slot.insert(generator)));
-    }
-
-    match slot {
-        Some(generator) => call(request, generator, link),
-        None => Err(LlmError::Backend("no model is loaded".to_owned())),
-    }
+) -> Result<LlamaGenerator> {
+    let runtime = Runtime::start(log_file)?;
+    let settings = Config::from_recording(settings).generator;
+    load_generator(&runtime, file, &settings, stop, &mut |share| {
+        link.show(Shown::Loading(share))
+    })
 }
 
 /// Describes a generator to the program.
-fn describe(generator: &LlamaGenerator) -> CallValue {
-    CallValue::Loaded {
-        card: Box::new(generator.card().clone()),
+fn describe(generator: &LlamaGenerator) -> LoadedCard {
+    LoadedCard {
+        card: generator.card().clone(),
         has_space_first: !generator.reply_start().is_empty(),
         can_share_prefixes: generator.can_share_prefixes(),
         is_attention_cheap: generator.is_attention_cheap(),
@@ -154,42 +143,51 @@ fn call(
     request: GeneratorRequest,
     generator: &mut LlamaGenerator,
     link: &mut ProgramLink<'_>,
-) -> Result<CallValue> {
-    let mut observe = |prompt: usize, token: &Token| link.token(prompt, token);
-
-    Ok(match request {
+) -> io::Result<()> {
+    match request {
         GeneratorRequest::Load { .. }
         | GeneratorRequest::Seen { .. }
-        | GeneratorRequest::Interrupt => {
-            return Err(LlmError::Backend("an answer to no question".to_owned()));
-        }
+        | GeneratorRequest::Interrupt => link.fail("an answer to no question"),
         GeneratorRequest::Complete {
             prompts,
             decoding,
             taps,
-        } => CallValue::Completed(generator.complete_tapped(
-            &prompts,
-            &decoding,
-            &taps,
-            &mut observe,
-        )?),
+        } => {
+            let mut observe = |prompt: usize, token: &_| {
+                let token = Clone::clone(token);
+                link.show(Shown::Token { prompt, token })
+            };
+            let tapped = generator.complete_tapped(&prompts, &decoding, &taps, &mut observe);
+            link.finish(tapped, generator.usage())
+        }
         GeneratorRequest::Classify { prompts, labels } => {
-            CallValue::Labelled(generator.classify(&prompts, &as_strs(&labels))?)
+            let labelled = generator.classify(&prompts, &as_strs(&labels));
+            link.finish(labelled, generator.usage())
         }
         GeneratorRequest::Score {
             prompts,
             continuations,
-        } => CallValue::Rows(generator.score(&prompts, &as_strs(&continuations))?),
+        } => {
+            let scores = generator.score(&prompts, &as_strs(&continuations));
+            link.finish(scores.map(Rows), generator.usage())
+        }
         GeneratorRequest::Attend {
             text,
             parts,
             layers,
-        } => CallValue::Rows(generator.attend(&text, &parts, layers)?),
-        GeneratorRequest::AttendVectors { vectors, layers } => {
-            CallValue::Rows(generator.attend_vectors(&vectors, layers)?)
+        } => {
+            let rows = generator.attend(&text, &parts, layers);
+            link.finish(rows.map(Rows), generator.usage())
         }
-        GeneratorRequest::Render(prompt) => CallValue::Rendered(generator.render(&prompt)?),
-    })
+        GeneratorRequest::AttendVectors { vectors, layers } => {
+            let rows = generator.attend_vectors(&vectors.0, layers);
+            link.finish(rows.map(Rows), generator.usage())
+        }
+        GeneratorRequest::Render(prompt) => {
+            let rendered = generator.render(&prompt);
+            link.finish(rendered, generator.usage())
+        }
+    }
 }
 
 fn as_strs(texts: &[String]) -> Vec<&str> {

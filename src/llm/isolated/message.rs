@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use crate::event::{CallUsage, ModelCard};
 use crate::llm::error::Result;
 use crate::llm::exact;
-use crate::llm::values::{Decoding, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token};
+use crate::llm::values::{Decoding, Layers, Prompt, Taps, Token};
 
 /// A message to the process.
 #[derive(Debug, Serialize, Deserialize)]
@@ -38,12 +38,11 @@ pub(super) enum GeneratorRequest {
         layers: Layers,
     },
     AttendVectors {
-        #[serde(with = "exact::rows")]
-        vectors: Vec<Vec<f32>>,
+        vectors: Rows,
         layers: Layers,
     },
     Render(Prompt),
-    /// The answer to [`GeneratorReply::Token`]: whether to continue.
+    /// The answer to [`Shown`]: whether to continue.
     Seen {
         continues: bool,
     },
@@ -51,36 +50,38 @@ pub(super) enum GeneratorRequest {
     Interrupt,
 }
 
-/// A message of the process.
+/// A message of the process, whose calls give `T`.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum GeneratorReply {
+pub(super) enum GeneratorReply<T> {
+    Shown(Shown),
+    Done(CallOutcome<T>),
+}
+
+/// A step of a call, after which the process waits.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) enum Shown {
     /// The share of the model that is loaded.
     Loading(f32),
-    /// A sampled token, after which the process waits.
-    Token {
-        prompt: usize,
-        token: Token,
-    },
-    Done(CallOutcome),
+    /// A sampled token.
+    Token { prompt: usize, token: Token },
 }
 
 /// The end of a call.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) struct CallOutcome {
-    pub result: Result<CallValue>,
+pub(super) struct CallOutcome<T> {
+    pub result: Result<T>,
     pub usage: CallUsage,
 }
 
+/// A generator that is loaded.
 #[derive(Debug, Serialize, Deserialize)]
-pub(super) enum CallValue {
-    Loaded {
-        card: Box<ModelCard>,
-        has_space_first: bool,
-        can_share_prefixes: bool,
-        is_attention_cheap: bool,
-    },
-    Completed(Vec<Tapped>),
-    Labelled(Vec<Labelled>),
-    Rows(#[serde(with = "exact::rows")] Vec<Vec<f32>>),
-    Rendered(Rendered),
+pub(super) struct LoadedCard {
+    pub card: ModelCard,
+    pub has_space_first: bool,
+    pub can_share_prefixes: bool,
+    pub is_attention_cheap: bool,
 }
+
+/// Numbers, exact to the bit.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Rows(#[serde(with = "exact")] pub Vec<Vec<f32>>);

@@ -12,32 +12,34 @@ mod child;
 pub use child::run_generator;
 pub use link::SUBCOMMAND;
 
+use std::io;
 use std::ops::Range;
 use std::path::Path;
 use std::sync::Mutex;
 
+use serde::de::DeserializeOwned;
+
 use super::error::{LlmError, Result};
 use super::generator::load_generator;
+use super::log;
 use super::role::{Generator, LoadedGenerator, Scorer, Tap};
 use super::rpc::RpcWorker;
 use super::runtime::Runtime;
 use super::values::{
     Completion, Decoding, Labelled, Layers, Prompt, Rendered, Tapped, Taps, Token,
 };
-use crate::config::GeneratorSettings;
+use crate::config::{Config, GeneratorSettings};
 use crate::event::{CallUsage, Flow, ModelCard, StopError, StopFlag, lock};
-use link::{ObserveTokens, ProcessLink};
-use message::{CallOutcome, CallValue, GeneratorRequest};
+use link::{GeneratorProcess, ObserveSteps};
+use message::{CallOutcome, GeneratorRequest, LoadedCard, Rows, Shown};
 
 /// A generator in a process of its own.
 pub struct IsolatedGenerator {
-    link: Mutex<ProcessLink>,
+    /// `None` once it broke.
+    process: Mutex<Option<GeneratorProcess>>,
     /// The workers that hold its layers.
     workers: Vec<String>,
-    card: ModelCard,
-    reply_start: &'static str,
-    can_share_prefixes: bool,
-    is_attention_cheap: bool,
+    loaded: LoadedCard,
     usage: CallUsage,
     stop: StopFlag,
 }
@@ -46,34 +48,42 @@ impl IsolatedGenerator {
     /// Asks the workers of the settings, and loads a generator over them.
     ///
     /// # Errors
-    /// As [`super::load_generator`]; a worker that does not answer.
+    /// As [`super::load_generator`]; a worker that does not answer; [`LlmError::Backend`] when the
+    /// system has no room for another process or thread.
     pub fn load(
         file: &Path,
         settings: &GeneratorSettings,
         stop: &StopFlag,
         progress: &mut dyn FnMut(f32) -> Flow,
     ) -> Result<Self> {
-        let mut link = ProcessLink::load(file, settings)?;
-        let outcome = link.wait_for_load(progress, stop);
-        let outcome = outcome.map_err(|_| lost_worker(&settings.rpc))?;
+        for endpoint in &settings.rpc {
+            RpcWorker::ask(endpoint)?;
+        }
 
-        let CallValue::Loaded {
-            card,
-            has_space_first,
-            can_share_prefixes,
-            is_attention_cheap,
-        } = outcome.ok_or(StopError)?.result?
-        else {
-            return Err(other_answer());
+        let no_process =
+            |error: io::Error| LlmError::Backend(format!("no process for the model ({error})"));
+        let config = Config {
+            generator: settings.clone(),
+            ..Config::default()
         };
+        let request = GeneratorRequest::Load {
+            file: file.to_owned(),
+            log_file: log::path(),
+            settings: serde_json::to_value(config).map_err(|error| no_process(error.into()))?,
+        };
+        let mut process = GeneratorProcess::start().map_err(no_process)?;
 
+        let mut observe = |shown| match shown {
+            Shown::Loading(share) => progress(share),
+            Shown::Token { .. } => Flow::Continue,
+        };
+        let called = process.call(&request, &mut observe, stop);
+        let outcome: Option<CallOutcome<LoadedCard>> =
+            called.map_err(|_| lost_worker(&settings.rpc))?;
         Ok(Self {
-            link: Mutex::new(link),
+            loaded: outcome.ok_or(StopError)?.result?,
+            process: Mutex::new(Some(process)),
             workers: settings.rpc.clone(),
-            card: *card,
-            reply_start: if has_space_first { " " } else { "" },
-            can_share_prefixes,
-            is_attention_cheap,
             usage: CallUsage::default(),
             stop: stop.clone(),
         })
@@ -81,35 +91,41 @@ impl IsolatedGenerator {
 
     /// Ends the process, as a crash of llama.cpp does. For tests.
     pub fn end(&mut self) {
-        lock(&self.link).end();
+        *lock(&self.process) = None;
     }
 
-    fn call(&self, request: &GeneratorRequest, observe: ObserveTokens<'_>) -> Result<CallOutcome> {
-        let called = lock(&self.link).call(request, observe, &self.stop);
+    fn call<T: DeserializeOwned>(
+        &self,
+        request: &GeneratorRequest,
+        observe: ObserveSteps<'_>,
+    ) -> Result<CallOutcome<T>> {
+        let mut process = lock(&self.process);
+        let called = match process.as_mut() {
+            Some(process) => process.call(request, observe, &self.stop),
+            None => Err(io::ErrorKind::NotConnected.into()),
+        };
+        if !matches!(called, Ok(Some(_))) {
+            *process = None;
+        }
+
         let outcome = called.map_err(|_| lost_worker(&self.workers))?;
         Ok(outcome.ok_or(StopError)?)
     }
 
-    /// Makes a call that shows nothing on the way.
-    fn quiet_call(&mut self, request: &GeneratorRequest) -> Result<CallValue> {
-        self.observed_call(request, &mut |_, _| Flow::Continue)
-    }
-
-    fn rows(&mut self, request: &GeneratorRequest) -> Result<Vec<Vec<f32>>> {
-        let CallValue::Rows(rows) = self.quiet_call(request)? else {
-            return Err(other_answer());
-        };
-        Ok(rows)
-    }
-
-    fn observed_call(
+    /// Makes a call and keeps its cost.
+    fn counted_call<T: DeserializeOwned>(
         &mut self,
         request: &GeneratorRequest,
-        observe: ObserveTokens<'_>,
-    ) -> Result<CallValue> {
+        observe: ObserveSteps<'_>,
+    ) -> Result<T> {
         let outcome = self.call(request, observe)?;
         self.usage = outcome.usage;
         outcome.result
+    }
+
+    /// Makes a call that shows nothing on the way.
+    fn quiet_call<T: DeserializeOwned>(&mut self, request: &GeneratorRequest) -> Result<T> {
+        self.counted_call(request, &mut |_| Flow::Continue)
     }
 }
 
@@ -128,10 +144,6 @@ fn lost_worker(workers: &[String]) -> LlmError {
     })
 }
 
-fn other_answer() -> LlmError {
-    LlmError::Backend("the process of the model gave an answer to another question".to_owned())
-}
-
 fn texts(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| (*text).to_owned()).collect()
 }
@@ -148,20 +160,16 @@ impl Generator for IsolatedGenerator {
     }
 
     fn card(&self) -> &ModelCard {
-        &self.card
+        &self.loaded.card
     }
 
     fn render(&self, prompt: &Prompt) -> Result<Rendered> {
         let request = GeneratorRequest::Render(prompt.clone());
-        let outcome = self.call(&request, &mut |_, _| Flow::Continue)?;
-        let CallValue::Rendered(rendered) = outcome.result? else {
-            return Err(other_answer());
-        };
-        Ok(rendered)
+        self.call(&request, &mut |_| Flow::Continue)?.result
     }
 
     fn reply_start(&self) -> &'static str {
-        self.reply_start
+        if self.loaded.has_space_first { " " } else { "" }
     }
 
     fn usage(&self) -> CallUsage {
@@ -175,10 +183,7 @@ impl Scorer for IsolatedGenerator {
             prompts: prompts.to_vec(),
             labels: texts(labels),
         };
-        let CallValue::Labelled(labelled) = self.quiet_call(&request)? else {
-            return Err(other_answer());
-        };
-        Ok(labelled)
+        self.quiet_call(&request)
     }
 
     fn score(&mut self, prompts: &[Prompt], continuations: &[&str]) -> Result<Vec<Vec<f32>>> {
@@ -186,7 +191,8 @@ impl Scorer for IsolatedGenerator {
             prompts: prompts.to_vec(),
             continuations: texts(continuations),
         };
-        self.rows(&request)
+        let Rows(scores) = self.quiet_call(&request)?;
+        Ok(scores)
     }
 }
 
@@ -204,15 +210,14 @@ impl Tap for IsolatedGenerator {
             taps: taps.clone(),
         };
 
-        let CallValue::Completed(tapped) = self.observed_call(&request, observe)? else {
-            return Err(other_answer());
-        };
-
-        Ok(tapped)
+        self.counted_call(&request, &mut |shown| match shown {
+            Shown::Token { prompt, token } => observe(prompt, &token),
+            Shown::Loading(_) => Flow::Continue,
+        })
     }
 
     fn is_attention_cheap(&self) -> bool {
-        self.is_attention_cheap
+        self.loaded.is_attention_cheap
     }
 
     fn attend(
@@ -221,24 +226,26 @@ impl Tap for IsolatedGenerator {
         parts: &[Range<usize>],
         layers: Layers,
     ) -> Result<Vec<Vec<f32>>> {
-        self.rows(&GeneratorRequest::Attend {
+        let Rows(rows) = self.quiet_call(&GeneratorRequest::Attend {
             text: text.to_owned(),
             parts: parts.to_vec(),
             layers,
-        })
+        })?;
+        Ok(rows)
     }
 
     fn attend_vectors(&mut self, vectors: &[Vec<f32>], layers: Layers) -> Result<Vec<Vec<f32>>> {
-        self.rows(&GeneratorRequest::AttendVectors {
-            vectors: vectors.to_vec(),
+        let Rows(rows) = self.quiet_call(&GeneratorRequest::AttendVectors {
+            vectors: Rows(vectors.to_vec()),
             layers,
-        })
+        })?;
+        Ok(rows)
     }
 }
 
 impl LoadedGenerator for IsolatedGenerator {
     fn can_share_prefixes(&self) -> bool {
-        self.can_share_prefixes
+        self.loaded.can_share_prefixes
     }
 
     fn has_inside(&self) -> bool {
@@ -246,7 +253,9 @@ impl LoadedGenerator for IsolatedGenerator {
     }
 
     fn is_lost(&self) -> bool {
-        lock(&self.link).is_lost()
+        let mut process = lock(&self.process);
+        process.take_if(|process| process.has_ended());
+        process.is_none()
     }
 }
 
