@@ -52,7 +52,8 @@ impl RpcWorker {
     /// Asks a worker for its version and the memory of its devices.
     ///
     /// # Errors
-    /// An address that is none; a worker that cannot be reached, does not answer, or speaks another version.
+    /// An address that is none; a worker that cannot be reached, does not answer, or speaks another
+    /// version.
     pub fn ask(endpoint: &str) -> Result<Self> {
         let address = address(endpoint)?;
         let failed = |reason: String| LlmError::for_worker(endpoint, reason);

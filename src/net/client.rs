@@ -1,11 +1,14 @@
-//! The configuration of every HTTP client.
+//! HTTP as a client: the configuration of all, requests, and what is read of their answers.
 
+use std::io::{self, Read};
 use std::time::Duration;
 
-use ureq::Agent;
+use serde_json::Value;
 use ureq::config::ConfigBuilder;
+use ureq::http::{Request, Response};
 use ureq::tls::TlsConfig;
 use ureq::typestate::AgentScope;
+use ureq::{Agent, Body};
 
 use super::certificates::http_roots;
 use crate::event::Problem;
@@ -33,4 +36,48 @@ pub fn config(
         .timeout_recv_response(Some(patience))
         .timeout_per_read(Some(patience))
         .user_agent(USER_AGENT))
+}
+
+/// Sends a request: it posts JSON where there is a body. A header without a value is left out.
+///
+/// # Errors
+/// An address that cannot be read; a connection that fails, or has no answer in time.
+pub fn send(
+    agent: &Agent,
+    url: &str,
+    headers: &[(&str, Option<String>)],
+    body: Option<&Value>,
+) -> Result<Response<Body>, ureq::Error> {
+    let mut request = Request::builder().uri(url);
+    for (name, value) in headers {
+        if let Some(value) = value {
+            request = request.header(*name, value);
+        }
+    }
+
+    match body {
+        None => agent.run(request.body(())?),
+        Some(body) => {
+            let request = request.method("POST");
+            let request = request.header("content-type", "application/json");
+            agent.run(request.body(body.to_string())?)
+        }
+    }
+}
+
+/// Returns a header of an answer; `None` for one that is not text.
+pub fn header(response: &Response<Body>, name: &str) -> Option<String> {
+    let value = response.headers().get(name)?.to_str().ok()?;
+    Some(value.trim().to_owned())
+}
+
+/// Reads an answer, or the first `max` bytes of a longer one.
+///
+/// # Errors
+/// A connection that breaks.
+pub fn read_body(response: Response<Body>, max: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let body = response.into_body().into_reader();
+    body.take(max).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }

@@ -11,5 +11,5 @@ mod reply;
 
 pub use address::{host, is_loopback, origin};
 pub use certificates::own_roots;
-pub use client::config;
+pub use client::{config, header, read_body, send};
 pub use reply::parse_json;

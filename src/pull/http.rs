@@ -13,7 +13,7 @@ use ureq::http::Response;
 use super::error::PullError;
 use super::meter::Meter;
 use crate::event::Problem;
-use crate::net::{self, host, origin};
+use crate::net::{self, header, host, origin};
 
 const CONNECTING: Duration = Duration::from_secs(20);
 /// Time between two looks at whether the user stopped the pull.
@@ -285,25 +285,27 @@ impl Exchange {
     }
 
     fn get(&self, url: &str) -> Result<Response<ureq::Body>, String> {
-        let mut get = self.agent.get(url);
-        if let Some(accept) = self.request.accept {
-            get = get.header("accept", accept);
-        }
-
-        if self.request.from_byte > 0 {
-            // RFC 9110, section 14.1.2: from this byte to the end of the file
-            get = get.header("range", format!("bytes={}-", self.request.from_byte));
-        }
-
-        match &self.access {
+        let FileRequest {
+            accept, from_byte, ..
+        } = self.request;
+        let authorization = match &self.access {
             // a redirect leads to the servers of files, which must not see the token
             Access::Token(login) if login.origin == origin(url) => {
-                get = get.header("authorization", format!("Bearer {}", login.token));
+                Some(format!("Bearer {}", login.token))
             }
-            Access::Token(_) | Access::Anonymous | Access::Public => {}
-        }
+            Access::Token(_) | Access::Anonymous | Access::Public => None,
+        };
+        let headers = [
+            ("accept", accept.map(str::to_owned)),
+            // RFC 9110, section 14.1.2: from this byte to the end of the file
+            (
+                "range",
+                (from_byte > 0).then(|| format!("bytes={from_byte}-")),
+            ),
+            ("authorization", authorization),
+        ];
 
-        get.call().map_err(|error| error.to_string())
+        net::send(&self.agent, url, &headers, None).map_err(|error| error.to_string())
     }
 
     fn receive(
@@ -356,11 +358,6 @@ impl Headers {
             content_range: header(response, "content-range"),
         };
     }
-}
-
-fn header(response: &Response<ureq::Body>, name: &str) -> Option<String> {
-    let value = response.headers().get(name)?.to_str().ok()?;
-    Some(value.trim().to_owned())
 }
 
 /// Returns the address that a redirect leads to.

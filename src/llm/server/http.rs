@@ -292,26 +292,14 @@ impl ServerClient {
     ) -> Result<(), Failed> {
         let url = format!("{}{}", self.address.base, request.path);
 
-        let key = self
-            .key
-            .as_ref()
-            .map(|key| format!("Bearer {}", key.expose()));
-        let sent = match &request.body {
-            None => {
-                let mut get = agent.get(&url);
-                if let Some(key) = &key {
-                    get = get.header("authorization", key);
-                }
-                get.call()
-            }
-            Some(body) => {
-                let mut post = agent.post(&url).header("content-type", "application/json");
-                if let Some(key) = &key {
-                    post = post.header("authorization", key);
-                }
-                post.send(body.to_string())
-            }
-        };
+        let key = self.key.as_ref();
+        let key = key.map(|key| format!("Bearer {}", key.expose()));
+        let sent = net::send(
+            agent,
+            &url,
+            &[("authorization", key)],
+            request.body.as_ref(),
+        );
 
         let response = sent.map_err(|error| self.not_sent(&error))?;
         let status = response.status().as_u16();
@@ -322,7 +310,7 @@ impl ServerClient {
         if request.is_streamed {
             return self.read_events(response, data);
         }
-        let text = read_body(response, MAX_BYTES).map_err(|error| self.broken(&error))?;
+        let text = net::read_body(response, MAX_BYTES).map_err(|error| self.broken(&error))?;
         data(self.parse(&text)?);
         Ok(())
     }
@@ -377,14 +365,12 @@ impl ServerClient {
 
     fn read_refusal(&self, response: Response<ureq::Body>, attempts: u32) -> Failed {
         let status = response.status().as_u16();
-        let after = response
-            .headers()
-            .get("retry-after")
-            .and_then(|after| after.to_str().ok()?.trim().parse().ok())
+        let after = net::header(&response, "retry-after")
+            .and_then(|after| after.parse().ok())
             .map_or(Duration::ZERO, Duration::from_secs);
 
         // the status says enough where the reason cannot be read
-        let text = read_body(response, MAX_REFUSAL_BYTES).unwrap_or_default();
+        let text = net::read_body(response, MAX_REFUSAL_BYTES).unwrap_or_default();
         self.refusal(status, after, &text, attempts)
     }
 
@@ -554,14 +540,6 @@ fn rests(pause: Duration, is_over: &dyn Fn() -> bool) -> bool {
         thread::sleep(LATENCY.min(pause));
     }
     true
-}
-
-/// Reads an answer, or the first `max` bytes of a longer one.
-fn read_body(response: Response<ureq::Body>, max: u64) -> std::io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let body = response.into_body().into_reader();
-    body.take(max).read_to_end(&mut bytes)?;
-    Ok(bytes)
 }
 
 /// Returns the reason in an error of a server.
