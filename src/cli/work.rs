@@ -151,8 +151,7 @@ impl<'a> Work<'a> {
             Err(error) if !has_documents => return Err(RunError::Index(error).into()),
             Err(error) => {
                 let text = format!("{error}; answering from the last finished index");
-                let advice = error.advice();
-                self.observer.out.warning(&text, advice.as_deref());
+                self.observer.out.warning(&text, error.advice());
             }
             Ok(Updated::Interrupted) => return Err(Stopped::Interrupted),
             Ok(Updated::Finished(report)) => {

@@ -1,6 +1,5 @@
 //! The error of a setting.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 
 use crate::event::{Advice, Problem};
@@ -27,8 +26,8 @@ impl ConfigError {
 }
 
 impl Advice for ConfigError {
-    fn advice(&self) -> Option<Cow<'_, str>> {
+    fn advice(&self) -> Option<&str> {
         let (Self::Unknown(problem) | Self::Unusable(problem)) = self;
-        problem.advice.as_deref().map(Cow::Borrowed)
+        problem.advice.as_deref()
     }
 }

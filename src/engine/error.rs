@@ -1,7 +1,5 @@
 //! The error of a question, a run and a command.
 
-use std::borrow::Cow;
-
 use crate::config::ConfigError;
 use crate::event::{Advice, Problem, WorkError};
 use crate::index::IndexError;
@@ -40,7 +38,7 @@ impl From<Problem> for RunError {
 }
 
 impl Advice for RunError {
-    fn advice(&self) -> Option<Cow<'_, str>> {
+    fn advice(&self) -> Option<&str> {
         match self {
             Self::Work(error) => error.advice(),
             Self::Config(error) => error.advice(),

@@ -1,7 +1,5 @@
 //! Failures as data: what happened, and what to do next.
 
-use std::borrow::Cow;
-
 use serde::{Deserialize, Serialize};
 
 use super::flow::StopError;
@@ -54,13 +52,13 @@ impl Problem {
 /// An error that knows what to do about it. Its `Display` says what happened, and nothing else.
 pub trait Advice: std::error::Error {
     /// Returns what to do next; `None` where nothing helps.
-    fn advice(&self) -> Option<Cow<'_, str>>;
+    fn advice(&self) -> Option<&str>;
 
     /// Returns the error as data.
     fn to_problem(&self) -> Problem {
         Problem {
             error: self.to_string(),
-            advice: self.advice().map(Cow::into_owned),
+            advice: self.advice().map(str::to_owned),
         }
     }
 }
@@ -94,9 +92,9 @@ impl From<Problem> for WorkError {
 }
 
 impl Advice for WorkError {
-    fn advice(&self) -> Option<Cow<'_, str>> {
+    fn advice(&self) -> Option<&str> {
         match self {
-            Self::Failed(problem) => problem.advice.as_deref().map(Cow::Borrowed),
+            Self::Failed(problem) => problem.advice.as_deref(),
             Self::Stopped(_) => None,
         }
     }

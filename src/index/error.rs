@@ -1,6 +1,5 @@
 //! The errors of an index.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -57,12 +56,10 @@ impl From<Problem> for IndexError {
 }
 
 impl Advice for IndexError {
-    fn advice(&self) -> Option<Cow<'_, str>> {
+    fn advice(&self) -> Option<&str> {
         match self {
-            Self::InUse { .. } => {
-                Some("questions work meanwhile; index again when it is closed".into())
-            }
-            Self::Unwritable(problem) => problem.advice.as_deref().map(Cow::Borrowed),
+            Self::InUse { .. } => Some("questions work meanwhile; index again when it is closed"),
+            Self::Unwritable(problem) => problem.advice.as_deref(),
             Self::Work(error) => error.advice(),
             Self::Embedder(error) => error.advice(),
         }

@@ -1,6 +1,5 @@
 //! The error of a model, here or behind a server.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::path::Path;
 
@@ -87,7 +86,7 @@ impl From<Problem> for LlmError {
 }
 
 impl Advice for LlmError {
-    fn advice(&self) -> Option<Cow<'_, str>> {
+    fn advice(&self) -> Option<&str> {
         let advice = match self {
             Self::Unusable { .. } => "download it again, or choose another with --model",
             Self::PromptTooLong { .. } => "shorten the question, or raise generator.context_tokens",
@@ -98,10 +97,10 @@ impl Advice for LlmError {
             Self::Backend(_) => {
                 "lower generator.context_tokens or generator.gpu_layers; `ragscope paths` says where its log is"
             }
-            Self::Failed(problem) => return problem.advice.as_deref().map(Cow::Borrowed),
+            Self::Failed(problem) => return problem.advice.as_deref(),
             Self::Stopped(_) => return None,
         };
 
-        Some(advice.into())
+        Some(advice)
     }
 }

@@ -1,6 +1,5 @@
 //! The errors of a download.
 
-use std::borrow::Cow;
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
@@ -27,11 +26,9 @@ impl From<Problem> for PullError {
 }
 
 impl Advice for PullError {
-    fn advice(&self) -> Option<Cow<'_, str>> {
+    fn advice(&self) -> Option<&str> {
         match self {
-            Self::Connection(problem) | Self::Failed(problem) => {
-                problem.advice.as_deref().map(Cow::Borrowed)
-            }
+            Self::Connection(problem) | Self::Failed(problem) => problem.advice.as_deref(),
             Self::Stopped(_) => None,
         }
     }
