@@ -13,7 +13,7 @@ use crate::files;
 
 /// Increases when older files can no longer be read, or would be searched wrongly (the analyser
 /// counts, and what the embedder reads).
-pub(super) const FORMAT: u32 = 19;
+pub(super) const FORMAT: u32 = 20;
 
 /// The manifest of a generation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

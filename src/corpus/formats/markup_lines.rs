@@ -26,7 +26,6 @@ pub(super) const ORG: Format = Format::for_lines("Org", &["org"], org);
 const ASCIIDOC_MARKS: &[&str] = &["{zwsp}", "{wj}", "{empty}"];
 const RESTRUCTURED_MARKS: &[&str] = &["\\ **", "\\ *", "**\\ ", "*\\ ", "\\ "];
 const ORG_MARKS: &[&str] = &["\\shy{}", "\\-"];
-pub(super) const LATEX_MARKS: &[&str] = &["\\-", "\\/", "\\allowbreak{}"];
 
 /// The lines around a comment of Org.
 const ORG_COMMENT: [&str; 2] = ["#+begin_comment", "#+end_comment"];
@@ -430,8 +429,8 @@ pub(super) fn heading(range: Range<usize>, level: usize, title: &str) -> Heading
 }
 
 /// Returns a title without the marks of any markup.
-pub(super) fn without_marks(title: &str) -> String {
-    let marks = ASCIIDOC_MARKS.iter().chain(ORG_MARKS).chain(LATEX_MARKS);
+fn without_marks(title: &str) -> String {
+    let marks = ASCIIDOC_MARKS.iter().chain(ORG_MARKS);
     marks.fold(title.to_owned(), |title, mark| title.replace(mark, ""))
 }
 

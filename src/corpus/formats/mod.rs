@@ -18,8 +18,6 @@ mod script;
 mod html;
 mod code;
 mod markup_tables;
-mod latex_tables;
-mod latex_commands;
 mod text;
 mod markdown;
 mod markup_lines;

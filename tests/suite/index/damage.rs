@@ -159,7 +159,7 @@ fn an_index_of_an_older_format_begins_again() {
 fn set_format(corpus: &Corpus, format: u32) {
     let manifest = corpus.index_folder().join("gen-1/manifest.json");
     let text = fs::read_to_string(&manifest).expect("text").replacen(
-        "{\"format\":19,",
+        "{\"format\":20,",
         &format!("{{\"format\":{format},\"new\":1,"),
         1,
     );
