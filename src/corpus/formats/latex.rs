@@ -82,8 +82,8 @@ struct Source<'t> {
     line: usize,
     headings: Vec<Heading>,
     metadata: Metadata,
-    /// The commands that the file defines; `None` where they have arguments or are more than text.
-    defined: HashMap<&'t str, Option<String>>,
+    /// The commands that the file defines, where they have no arguments and are only text.
+    defined: HashMap<&'t str, String>,
     /// The number of open braces.
     depth: usize,
     tables: Vec<Table>,
@@ -236,13 +236,9 @@ impl<'t> Source<'t> {
         let name = command_name(&text[at + 1..]);
         let end = at + 1 + name.len();
         let rest = &text[end..];
-        match self.defined.get(name).cloned() {
-            Some(Some(words)) => {
-                let braces = if rest.starts_with("{}") { 2 } else { 0 };
-                return self.put(&words, at..end + braces);
-            }
-            Some(None) => return self.read_argument(text, at, end),
-            None => {}
+        if let Some(words) = self.defined.get(name).cloned() {
+            let braces = if rest.starts_with("{}") { 2 } else { 0 };
+            return self.put(&words, at..end + braces);
         }
         if let Some((length, letter)) = accent(&text[at + 1..]) {
             return self.put(&letter, at..at + 1 + length);
@@ -439,12 +435,13 @@ impl<'t> Source<'t> {
         let end = start + argument_length(&text[start - 1..])? - 2;
         let arguments = arguments.trim_matches(['}', ' ', '\n']);
 
-        let is_text = arguments.is_empty() && !text[start..end].contains("\\begin");
-        let words = is_text.then(|| self.words(start..end));
-        let words = words.filter(|words| {
-            words.len() <= MAX_DEFINED_BYTES && !words.contains(['\\', '$', '#', '^', '&'])
-        });
-        self.defined.insert(name, words);
+        let words = self.words(start..end);
+        let is_text = arguments.is_empty()
+            && !text[start..end].contains("\\begin")
+            && !words.contains(['\\', '$', '#', '^', '&']);
+        if is_text && words.len() <= MAX_DEFINED_BYTES {
+            self.defined.insert(name, words);
+        }
         Some(end + 1)
     }
 

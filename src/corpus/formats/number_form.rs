@@ -40,7 +40,6 @@ struct Section {
     parts: Vec<Part>,
     /// The number counts 10 to this power: -2 for percent, 3 for thousands.
     exponent: i32,
-    kind: Kind,
 }
 
 /// A comparison with a number, as in `[>=100]`.
@@ -50,16 +49,6 @@ struct Condition {
     is_equal: bool,
     is_above: bool,
     limit: f64,
-}
-
-#[derive(Debug, Clone, Default, PartialEq)]
-enum Kind {
-    /// Texts around or between the digits of a number.
-    #[default]
-    Number,
-    Date(DateForm),
-    /// Hours, minutes and seconds, of more than a day, too.
-    Duration,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -156,12 +145,7 @@ impl NumberForm {
         let Some(section) = self.texts.as_ref().filter(changes) else {
             return words;
         };
-        let parts = section.parts.iter().map(|part| match part {
-            Part::Text(text) => text.as_str(),
-            Part::Words => words.as_str(),
-            _ => "",
-        });
-        parts.collect()
+        texts(&section.parts, &words)
     }
 }
 
@@ -318,13 +302,6 @@ impl Section {
     /// Ends it by its last commas, which divide by a thousand each.
     fn end(mut self, commas: i32) -> Self {
         self.exponent += 3 * commas;
-        self.kind = if self.has(|part| matches!(part, Part::Total(..))) {
-            Kind::Duration
-        } else if self.has(Part::is_time) {
-            Kind::Date(DateForm::from_parts(&self.parts))
-        } else {
-            Kind::Number
-        };
         self
     }
 
@@ -333,13 +310,14 @@ impl Section {
         if self.parts.is_empty() && number != 0.0 {
             return digits(number);
         }
-        let text = match &self.kind {
-            Kind::Number => self.number(number),
-            Kind::Duration => self.duration(number),
-            Kind::Date(form) => {
-                let text = form.text(number, counts_from_1904);
-                return text.unwrap_or_else(|| digits(number));
-            }
+        let text = if self.has(|part| matches!(part, Part::Total(..))) {
+            // hours, minutes and seconds, of more than a day, too
+            self.duration(number)
+        } else if self.has(Part::is_time) {
+            let text = DateForm::from_parts(&self.parts).text(number, counts_from_1904);
+            return text.unwrap_or_else(|| digits(number));
+        } else {
+            self.number(number)
         };
         let is_shown = number < 0.0 && !self.condition.is_some_and(Condition::is_negative);
         // a number that is rounded to zero has no sign, and text alone has none
@@ -353,10 +331,10 @@ impl Section {
         let number = number.abs();
         let scaled = number / 10_f64.powi(self.exponent);
         let Some((before, after)) = around(&self.parts, Part::is_place) else {
-            return texts(&self.parts);
+            return texts(&self.parts, "");
         };
         if !scaled.is_finite() || self.parts.contains(&Part::Whole) {
-            return [texts(before), digits(number), texts(after)].concat();
+            return [texts(before, ""), digits(number), texts(after, "")].concat();
         }
 
         let point = self.parts.iter().position(|part| *part == Part::Point);
@@ -419,10 +397,11 @@ fn around(parts: &[Part], is_it: fn(&Part) -> bool) -> Option<(&[Part], &[Part])
     Some((&parts[..first], &parts[last + 1..]))
 }
 
-/// Returns the texts of these parts.
-fn texts(parts: &[Part]) -> String {
+/// Returns the texts of these parts, with the words of the cell.
+fn texts(parts: &[Part], words: &str) -> String {
     let texts = parts.iter().map(|part| match part {
         Part::Text(text) => text.as_str(),
+        Part::Words => words,
         _ => "",
     });
     texts.collect()
@@ -508,7 +487,7 @@ impl DateForm {
         let mut form = Self::default();
         // text is beside a blank; other signs belong to the parts, which are shown in another way
         if let Some((before, after)) = around(parts, Part::is_time) {
-            let [before, after] = [texts(before), texts(after)];
+            let [before, after] = [texts(before, ""), texts(after, "")];
             if before.ends_with(' ') {
                 form.before = before;
             }
