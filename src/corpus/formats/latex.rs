@@ -65,9 +65,10 @@ const ACCENTS: [(&str, char); 15] = [
     ("u", '\u{306}'), (".", '\u{307}'), ("\"", '\u{308}'), ("r", '\u{30a}'), ("H", '\u{30b}'),
     ("v", '\u{30c}'), ("d", '\u{323}'), ("c", '\u{327}'), ("k", '\u{328}'), ("b", '\u{331}'),
 ];
-/// Environments whose content stays as it is.
-const LISTINGS: [&str; 5] = ["verbatim", "Verbatim", "lstlisting", "minted", "alltt"];
-const FORMULAS: &str = "equation= align= gather= multline= eqnarray= displaymath= math=";
+/// Environments whose content stays as it is, or is left out.
+const WHOLE: &str = "verbatim=listing Verbatim=listing lstlisting=listing minted=listing \
+    alltt=listing equation=formula align=formula gather=formula multline=formula \
+    eqnarray=formula displaymath=formula math=formula comment=comment";
 /// The signs around a formula.
 const FORMULA_SIGNS: [(&str, &str); 4] = [("$$", "$$"), ("$", "$"), ("\\(", "\\)"), ("\\[", "\\]")];
 /// The signs around an argument.
@@ -300,7 +301,7 @@ impl<'t> Source<'t> {
                 let columns: usize = text[argument(text, end)?].parse().ok()?;
                 let words = argument(text, skip_arguments(text, end, 2))?;
                 self.read(words.clone());
-                let others = columns.saturating_sub(1).min(MAX_SPAN);
+                let others = columns.clamp(1, MAX_SPAN) - 1;
                 Some(self.put(&" |".repeat(others), words.end..words.end + 1))
             }
             "url" | "path" | "href" | "includegraphics" | "input" | "include" => {
@@ -358,18 +359,17 @@ impl<'t> Source<'t> {
         let mark = format!("\\end{{{}}}", &text[environment.clone()]);
         let name = text[environment].trim_end_matches('*');
         let body = skip_arguments(text, end, number(LOOKS, name).unwrap_or(0));
-        let is_formula = value(FORMULAS, name).is_some();
-        if is_formula || name == "comment" || LISTINGS.contains(&name) {
+        if let Some(kind) = value(WHOLE, name) {
             // one without an end is the rest of the file
             let close = text[end..]
                 .find(&mark)
                 .map_or(text.len(), |close| end + close);
             let next = text.len().min(close + mark.len());
-            if is_formula {
-                self.copy(at..next);
-            } else if name != "comment" {
-                self.copy(body.min(close)..close);
-            }
+            match kind {
+                "listing" => self.copy(body.min(close)..close),
+                "formula" => self.copy(at..next),
+                _ => next,
+            };
             return next;
         }
 
