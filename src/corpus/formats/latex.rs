@@ -79,7 +79,7 @@ const BRACKETS: [(u8, u8); 3] = [(b'{', b'}'), (b'[', b']'), (b'(', b')')];
 struct Source<'t> {
     text: &'t str,
     plain: Traced,
-    /// Where the last line of the plain text begins.
+    /// The start of the last line of the plain text.
     line: usize,
     headings: Vec<Heading>,
     metadata: Metadata,
@@ -92,7 +92,7 @@ struct Source<'t> {
 
 /// A table whose rows are read, each into a line.
 struct Table {
-    /// Where it begins in the plain text.
+    /// The start in the plain text.
     start: usize,
     /// The number of open braces around it.
     depth: usize,
