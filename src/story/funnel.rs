@@ -84,8 +84,8 @@ impl Funnel {
     }
 
     /// Adds the event of a stage or a context.
-    pub(super) fn add(&mut self, event: &RunEvent) {
-        self.passes.push(event.clone());
+    pub(super) fn add(&mut self, event: RunEvent) {
+        self.passes.push(event);
     }
 
     pub(super) fn add_members(&mut self, texts: &[Hit]) {

@@ -58,22 +58,19 @@ impl Lookup {
     pub(super) fn set_query(
         &mut self,
         query: &str,
-        words: &[QueryWord],
+        words: Vec<QueryWord>,
         region: Option<UncertainRegion>,
     ) {
         self.query = one_line(query);
-        self.words = words.to_vec();
+        self.words = words;
         clean(self.words.iter_mut().map(|word| &mut word.text));
         self.region = region;
     }
 
-    pub(super) fn set_retrieval(&mut self, retrieval: &Retrieval) {
-        let retrieval = Retrieval {
-            query: one_line(&retrieval.query),
-            hits: retrieval.hits.iter().map(text::hit).collect(),
-            documents: text::documents(&retrieval.documents),
-            ..retrieval.clone()
-        };
+    pub(super) fn set_retrieval(&mut self, mut retrieval: Retrieval) {
+        clean([&mut retrieval.query]);
+        retrieval.hits.iter_mut().for_each(text::clean_hit);
+        text::clean_documents(&mut retrieval.documents);
         if self.query.is_empty() {
             self.query.clone_from(&retrieval.query);
         }
@@ -100,16 +97,14 @@ impl Lookup {
         late.flat_map(|(parts, _)| parts.iter().copied())
     }
 
-    pub(super) fn set_links(&mut self, links: &DocumentLinks) {
-        self.funnel.set_links(DocumentLinks {
-            document: one_line(&links.document),
-            ..links.clone()
-        });
+    pub(super) fn set_links(&mut self, mut links: DocumentLinks) {
+        clean([&mut links.document]);
+        self.funnel.set_links(links);
     }
 
     /// Adds texts that were joined of chunks.
-    pub(super) fn add_texts<'h>(&mut self, texts: impl IntoIterator<Item = &'h Hit>) {
-        let texts: Vec<Hit> = texts.into_iter().map(text::hit).collect();
+    pub(super) fn add_texts(&mut self, mut texts: Vec<Hit>) {
+        texts.iter_mut().for_each(text::clean_hit);
         self.funnel.add_members(&texts);
         self.find_orders(&texts);
         if let Some(retrieval) = &mut self.retrieval {
@@ -253,7 +248,7 @@ mod tests {
                 documents: BTreeMap::new(),
             };
             let mut lookup = Lookup::default();
-            lookup.set_retrieval(&retrieval);
+            lookup.set_retrieval(retrieval);
             lookup.is_of_several_searches()
         };
         assert!(!is_of_several(&[(0.9, 2), (0.8, 1), (0.8, 3)]));

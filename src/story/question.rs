@@ -28,19 +28,15 @@ pub struct Rewritten {
 
 impl FollowUp {
     /// Creates a rewriting whose words are harmless.
-    pub(super) fn new(text: &str, turns: u32, as_asked: Option<&AsAsked>) -> Self {
+    pub(super) fn new(text: &str, turns: u32, mut as_asked: Option<AsAsked>) -> Self {
+        if let Some(AsAsked::WordsLost { words } | AsAsked::NamesInvented { words }) = &mut as_asked
+        {
+            clean(words);
+        }
         Self {
             text: one_line(text),
             turns,
-            as_asked: as_asked.map(harmless_reason),
+            as_asked,
         }
     }
-}
-
-fn harmless_reason(as_asked: &AsAsked) -> AsAsked {
-    let mut as_asked = as_asked.clone();
-    if let AsAsked::WordsLost { words } | AsAsked::NamesInvented { words } = &mut as_asked {
-        clean(words);
-    }
-    as_asked
 }

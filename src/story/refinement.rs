@@ -3,7 +3,7 @@ use crate::event::{
     VariedChunk,
 };
 
-use super::text::{many_lines, one_line};
+use super::text::{clean, many_lines, one_line};
 
 /// The measured contexts of a run and what became of each.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -88,29 +88,24 @@ impl Refinement {
     }
 
     pub(super) fn set_rechunked(&mut self, documents: &[RechunkedDocument]) {
-        let harmless = |known: &RechunkedDocument| RechunkedDocument {
-            document: one_line(&known.document),
-            error: known.error.as_deref().map(one_line),
-            ..known.clone()
-        };
-        self.rechunked = documents.iter().map(harmless).collect();
+        self.rechunked = documents.to_vec();
+        for known in &mut self.rechunked {
+            clean(known.error.iter_mut().chain([&mut known.document]));
+        }
     }
 
-    pub(super) fn add_measured(&mut self, step: u32, round: u32, measured: &Understanding) {
+    pub(super) fn add_measured(&mut self, step: u32, round: u32, measured: Understanding) {
         self.add_part(step, round, measured);
         self.rounds.extend(self.unfinished.take());
     }
 
     /// Takes in what is measured of a context so far.
-    pub(super) fn add_part(&mut self, step: u32, round: u32, measured: &Understanding) {
-        let replies = measured.replies.iter();
-        let understanding = Understanding {
-            replies: replies.map(|reply| one_line(reply.trim())).collect(),
-            chunks: Vec::new(),
-            ..measured.clone()
-        };
-        let chunks = &measured.chunks;
-        self.unfinished = Some(Round::new(step, round, Ok(understanding), chunks));
+    pub(super) fn add_part(&mut self, step: u32, round: u32, mut measured: Understanding) {
+        for reply in &mut measured.replies {
+            *reply = one_line(reply.trim());
+        }
+        let chunks = std::mem::take(&mut measured.chunks);
+        self.unfinished = Some(Round::new(step, round, Ok(measured), chunks));
     }
 
     /// Keeps what was measured of a context of `chunks` chunks before the run was stopped.
@@ -127,7 +122,7 @@ impl Refinement {
         step: u32,
         round: u32,
         reason: Unmeasured,
-        chunks: &[VariedChunk],
+        chunks: Vec<VariedChunk>,
     ) {
         self.unfinished = None;
         let unmeasured = Round::new(step, round, Err(reason), chunks);
@@ -146,28 +141,26 @@ impl Round {
         step: u32,
         round: u32,
         measured: Result<Understanding, Unmeasured>,
-        chunks: &[VariedChunk],
+        mut chunks: Vec<VariedChunk>,
     ) -> Self {
-        let harmless = |chunk: &VariedChunk| VariedChunk {
-            rephrasing: chunk.rephrasing.as_deref().map(many_lines),
-            ..chunk.clone()
-        };
+        for chunk in &mut chunks {
+            chunk.rephrasing = chunk.rephrasing.as_deref().map(many_lines);
+        }
         Self {
             step,
             round,
             measured,
-            chunks: chunks.iter().map(harmless).collect(),
+            chunks,
             evaluated: None,
             classes: Vec::new(),
             change: None,
         }
     }
 
-    pub(super) fn set_classes(&mut self, chunks: &[ClassifiedChunk]) {
-        let harmless = |chunk: &ClassifiedChunk| ClassifiedChunk {
-            without: chunk.without.as_deref().map(many_lines),
-            ..chunk.clone()
-        };
-        self.classes = chunks.iter().map(harmless).collect();
+    pub(super) fn set_classes(&mut self, chunks: Vec<ClassifiedChunk>) {
+        self.classes = chunks;
+        for chunk in &mut self.classes {
+            chunk.without = chunk.without.as_deref().map(many_lines);
+        }
     }
 }

@@ -2,7 +2,7 @@ use std::collections::BTreeSet;
 
 use crate::event::{AblatedChunk, Alternative, AttendedChunk, Citation, Uncertainty, group_words};
 
-use super::text::{self, many_lines, one_line};
+use super::text::{clean_citations, many_lines, one_line};
 
 /// Letters of the shortest word that says something by itself, as a rule.
 const CONTENT_LETTERS: usize = 4;
@@ -110,32 +110,33 @@ impl Step {
         tokens.collect::<String>().trim_start().to_owned()
     }
 
-    pub(super) fn finish(&mut self, text: &str, uncertainty: &Uncertainty, cited: &[Citation]) {
-        self.uncertainty = Some(uncertainty.clone());
+    pub(super) fn finish(&mut self, text: &str, uncertainty: Uncertainty, cited: Vec<Citation>) {
+        self.uncertainty = Some(uncertainty);
         self.cite(text, cited);
     }
 
     /// Takes in the citations of a sentence, with their marks in its text.
-    pub(super) fn cite(&mut self, text: &str, cited: &[Citation]) {
+    pub(super) fn cite(&mut self, text: &str, cited: Vec<Citation>) {
         self.text = many_lines(text).trim().to_owned();
-        self.citations = text::citations(cited);
+        self.citations = cited;
+        clean_citations(&mut self.citations);
     }
 
     /// Takes in a sentence that was not generated in this run.
-    pub(super) fn give(&mut self, text: &str, cited: &[Citation]) {
+    pub(super) fn give(&mut self, text: &str, cited: Vec<Citation>) {
         self.cite(text, cited);
         if self.origin != Origin::Reused {
             self.origin = Origin::Given;
         }
     }
 
-    pub(super) fn attribute(&mut self, chunks: &[AttendedChunk]) {
-        self.attended = chunks.to_vec();
+    pub(super) fn attribute(&mut self, chunks: Vec<AttendedChunk>) {
+        self.attended = chunks;
         self.attended.sort_by(|a, b| b.share.total_cmp(&a.share));
     }
 
-    pub(super) fn ablate(&mut self, chunks: &[AblatedChunk]) {
-        self.ablated = chunks.to_vec();
+    pub(super) fn ablate(&mut self, chunks: Vec<AblatedChunk>) {
+        self.ablated = chunks;
         self.ablated
             .sort_by(|a, b| b.logprob_drop.total_cmp(&a.logprob_drop));
     }

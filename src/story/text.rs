@@ -3,10 +3,7 @@
 use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
-use crate::event::{
-    Alternative, AnswerSamples, ChunkText, Citation, CorpusCard, Hit, Metadata, NearestSentence,
-    Utility, Verdict, harmless,
-};
+use crate::event::{ChunkText, Citation, CorpusCard, Hit, Metadata, Utility, harmless};
 
 const TAB: &str = "    ";
 
@@ -39,12 +36,11 @@ pub fn corpus(corpus: &CorpusCard) -> CorpusCard {
     corpus
 }
 
-/// Returns a hit whose text and headings are harmless.
+/// Makes the text and the headings of a hit harmless.
 ///
 /// The path stays as it is, because a document is requested by it: it is made harmless where it is
 /// printed.
-pub(super) fn hit(hit: &Hit) -> Hit {
-    let mut hit = hit.clone();
+pub(super) fn clean_hit(hit: &mut Hit) {
     let ChunkText {
         text,
         headings,
@@ -72,46 +68,17 @@ pub(super) fn hit(hit: &Hit) -> Hit {
     clean(hit.words.iter_mut().map(|scored| &mut scored.word));
     let copies = hit.copies.iter_mut();
     clean(copies.flat_map(|copy| &mut copy.other_words));
-    hit
 }
 
-/// Returns a sentence of a source on one line.
-pub(super) fn nearest(nearest: &NearestSentence) -> NearestSentence {
-    let mut nearest = nearest.clone();
-    clean([&mut nearest.text]);
-    nearest
-}
-
-/// Returns a verdict whose texts are harmless.
-pub(super) fn verdict(verdict: &Verdict) -> Verdict {
-    let mut verdict = verdict.clone();
-    clean(verdict.least_certain.iter_mut().map(|word| &mut word.text));
-    clean(verdict.conflict.iter_mut().map(|other| &mut other.file));
-    verdict
-}
-
-/// Returns citations whose quotes are harmless. The path stays as it is, as that of a hit does.
-pub(super) fn citations(citations: &[Citation]) -> Vec<Citation> {
-    let mut citations = citations.to_vec();
-    for quote in citations
-        .iter_mut()
-        .filter_map(|cited| cited.quote.as_mut())
-    {
-        *quote = many_lines(quote);
+/// Makes the quotes of citations harmless. The path stays as it is, as that of a hit does.
+pub(super) fn clean_citations(citations: &mut [Citation]) {
+    for cited in citations {
+        cited.quote = cited.quote.as_deref().map(many_lines);
     }
-    citations
 }
 
-/// Returns alternatives whose texts are on one line.
-pub(super) fn alternatives(alternatives: &[Alternative]) -> Vec<Alternative> {
-    let mut alternatives = alternatives.to_vec();
-    clean(alternatives.iter_mut().map(|other| &mut other.text));
-    alternatives
-}
-
-/// Returns what documents say of themselves on one line each.
-pub(super) fn documents(documents: &BTreeMap<String, Metadata>) -> BTreeMap<String, Metadata> {
-    let mut documents = documents.clone();
+/// Puts what documents say of themselves on one line each.
+pub(super) fn clean_documents(documents: &mut BTreeMap<String, Metadata>) {
     let texts = documents.values_mut().flat_map(|metadata| {
         let Metadata {
             title,
@@ -123,23 +90,13 @@ pub(super) fn documents(documents: &BTreeMap<String, Metadata>) -> BTreeMap<Stri
         [title, author, date, version].into_iter().flatten()
     });
     clean(texts);
-    documents
 }
 
-/// Returns samples on one line each.
-pub(super) fn samples(samples: &AnswerSamples) -> AnswerSamples {
-    let mut samples = samples.clone();
-    clean(&mut samples.texts);
-    samples
-}
-
-/// Returns a utility whose answers are on one line each.
-pub(super) fn utility(utility: &Utility) -> Utility {
-    let mut utility = utility.clone();
+/// Puts the answers of a utility on one line each.
+pub(super) fn clean_utility(utility: &mut Utility) {
     clean(&mut utility.references);
     for belief in &mut utility.beliefs {
         clean([&mut belief.greedy]);
         clean(belief.samples.iter_mut().map(|sample| &mut sample.text));
     }
-    utility
 }

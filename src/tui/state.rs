@@ -101,7 +101,7 @@ impl State {
     /// Applies one record.
     pub fn apply(&mut self, record: &Record) {
         match &record.event {
-            Event::Session(event) => self.apply_to_session(event, record.t_us),
+            Event::Session(event) => self.apply_to_session(event.clone(), record.t_us),
             Event::Run(RunEvent::Warned { text, advice }) => self.warn(text, advice.as_deref()),
             Event::Run(event) => {
                 if let RunEvent::RunStarted { .. } = event {
@@ -114,21 +114,21 @@ impl State {
         }
     }
 
-    fn apply_to_session(&mut self, event: &SessionEvent, t_us: u64) {
+    fn apply_to_session(&mut self, event: SessionEvent, t_us: u64) {
         match event {
             SessionEvent::ModelLoadProgressed {
                 role,
                 file,
                 fraction,
             } => {
-                let file = one_line(file);
-                let fraction = *fraction;
-                self.models.insert(*role, Model::Loading { file, fraction });
+                let file = one_line(&file);
+                self.models.insert(role, Model::Loading { file, fraction });
             }
-            SessionEvent::ModelLoaded { model, wall_ms } => self.model_ready(model, *wall_ms),
-            SessionEvent::CorpusOpened { corpus } => self.corpus_opened(corpus),
-            SessionEvent::IndexProgressed { progress } => {
-                let mut progress = progress.clone();
+            SessionEvent::ModelLoaded { model, wall_ms } => {
+                self.model_ready(Box::new(model), wall_ms)
+            }
+            SessionEvent::CorpusOpened { corpus } => self.corpus_opened(&corpus),
+            SessionEvent::IndexProgressed { mut progress } => {
                 clean(&mut progress.file);
                 self.indexing = Some(progress);
             }
@@ -140,42 +140,50 @@ impl State {
                 total,
             } => {
                 // of the calls that take turns, those with the most texts give the time left
-                let known = self.measured.filter(|known| known.total >= *total);
-                let of_call = (*total > 0).then(|| TextProgress::new(known, *begun, *total, t_us));
-                if known.is_none_or(|known| known.total == *total) {
+                let known = self.measured.filter(|known| known.total >= total);
+                let of_call = (total > 0).then(|| TextProgress::new(known, begun, total, t_us));
+                if known.is_none_or(|known| known.total == total) {
                     self.measured = of_call;
                 }
-                self.measurement = words::call(purpose, of_call);
+                self.measurement = words::call(&purpose, of_call);
             }
             SessionEvent::UtilityProgressed { run, utility } => {
-                if let Some(run) = self.run_mut(run) {
+                if let Some(run) = self.run_mut(&run) {
                     run.add_utility(utility, false);
                 }
             }
             SessionEvent::UtilityMeasured { run, utility } => {
                 self.end_measurement();
-                if let Some(run) = self.run_mut(run) {
+                if let Some(run) = self.run_mut(&run) {
                     run.add_utility(utility, true);
                 }
             }
-            SessionEvent::OperationStopped { operation } => self.operation_stopped(*operation),
-            SessionEvent::SourceOpened { source } => self.source = Some(harmless_source(source)),
+            SessionEvent::OperationStopped { operation } => self.operation_stopped(operation),
+            SessionEvent::SourceOpened { mut source } => {
+                clean_source(&mut source);
+                self.source = Some(source);
+            }
             SessionEvent::SessionsListed {
                 folder,
                 runs,
                 names,
                 more,
-            } => self.sessions_listed(folder, runs, names, *more),
+            } => self.sessions_listed(&folder, runs, names, more),
             SessionEvent::OperationFailed { operation, problem } => {
-                if *operation == Operation::PullModel {
+                if operation == Operation::PullModel {
                     self.pull = None;
                 }
-                self.operation_failed(*operation, &problem.map(one_line));
+                self.operation_failed(operation, &problem.map(one_line));
             }
-            SessionEvent::Warned { text, advice } => self.warn(text, advice.as_deref()),
-            SessionEvent::ModelsListed { list } => self.model_list = Some(harmless_models(list)),
-            SessionEvent::PullProgressed { progress } => {
-                let mut progress = progress.clone();
+            SessionEvent::Warned { text, advice } => self.warn(&text, advice.as_deref()),
+            SessionEvent::ModelsListed { mut list } => {
+                for model in &mut list.local {
+                    clean([&mut model.name, &mut model.source, &mut model.architecture]);
+                    model.problem = model.problem.as_ref().map(|problem| problem.map(one_line));
+                }
+                self.model_list = Some(list);
+            }
+            SessionEvent::PullProgressed { mut progress } => {
                 clean([&mut progress.reference, &mut progress.file]);
                 self.pull_rate = progress.rate_bytes_per_s.or(self.pull_rate);
                 self.pull = Some(progress);
@@ -278,23 +286,24 @@ impl State {
     fn sessions_listed(
         &mut self,
         folder: &str,
-        runs: &[RunSummary],
-        names: &BTreeMap<String, String>,
+        mut runs: Vec<RunSummary>,
+        mut names: BTreeMap<String, String>,
         has_more: bool,
     ) {
-        let runs: Vec<RunSummary> = runs.iter().map(harmless_summary).collect();
-        let names = names.iter();
-        let names = names.map(|(thread, name)| (thread.clone(), one_line(name)));
+        for run in &mut runs {
+            clean([&mut run.question, &mut run.preset]);
+            clean(run.answer.iter_mut().chain(&mut run.generator));
+        }
+        clean(names.values_mut());
 
         self.sessions = Some(Sessions {
             folder: one_line(folder),
-            threads: RecordedThread::group(runs, &names.collect()),
+            threads: RecordedThread::group(runs, &names),
             has_more,
         });
     }
 
-    fn model_ready(&mut self, card: &ModelCard, wall_ms: u64) {
-        let mut card = Box::new(card.clone());
+    fn model_ready(&mut self, mut card: Box<ModelCard>, wall_ms: u64) {
         clean([
             &mut card.name,
             &mut card.file,
@@ -329,8 +338,7 @@ impl State {
         self.has_stopped_update && self.indexing.is_none()
     }
 
-    fn index_finished(&mut self, report: &IndexReport) {
-        let mut report = report.clone();
+    fn index_finished(&mut self, mut report: IndexReport) {
         report.corpus = text::corpus(&report.corpus);
         for file in &mut report.skipped {
             clean([&mut file.path, &mut file.reason]);
@@ -396,31 +404,14 @@ impl State {
     }
 }
 
-fn harmless_source(source: &Source) -> Source {
-    let mut source = source.clone();
+/// Makes the text of a document harmless.
+fn clean_source(source: &mut Source) {
     clean([&mut source.document, &mut source.path]);
     clean(&mut source.lines);
     match &mut source.form {
         SourceForm::Lines | SourceForm::Markdown => {}
         SourceForm::Table { rows } => clean(rows.iter_mut().flat_map(|row| &mut row.cells)),
     }
-    source
-}
-
-fn harmless_models(list: &ModelList) -> ModelList {
-    let mut list = list.clone();
-    for model in &mut list.local {
-        clean([&mut model.name, &mut model.source, &mut model.architecture]);
-        model.problem = model.problem.as_ref().map(|problem| problem.map(one_line));
-    }
-    list
-}
-
-fn harmless_summary(run: &RunSummary) -> RunSummary {
-    let mut run = run.clone();
-    clean([&mut run.question, &mut run.preset]);
-    clean(run.answer.iter_mut().chain(&mut run.generator));
-    run
 }
 
 #[cfg(test)]
@@ -465,12 +456,12 @@ mod tests {
     fn a_document_changes_with_the_update_that_names_it() {
         let mut state = State::default();
         state.apply_to_session(
-            &SessionEvent::CorpusOpened {
+            SessionEvent::CorpusOpened {
                 corpus: corpus_card(3),
             },
             0,
         );
-        state.apply_to_session(&finish_index(4, 1, &["a.md"]), 0);
+        state.apply_to_session(finish_index(4, 1, &["a.md"]), 0);
         let cases = [
             ("a.md", 4, false, "the run read the present index"),
             ("a.md", 3, true, "it was changed since"),
@@ -488,7 +479,7 @@ mod tests {
         }
 
         // more were changed than the report names
-        state.apply_to_session(&finish_index(5, 9_000, &["c.md"]), 0);
+        state.apply_to_session(finish_index(5, 9_000, &["c.md"]), 0);
         assert!(state.may_have_changed("b.md", 4));
     }
 }

@@ -1,7 +1,5 @@
 //! The fold: what each event does to a run.
 
-use std::borrow::Cow;
-
 use crate::config::Config;
 use crate::event::{self, CallUsage, GateCard, LeftOut, RunEvent, Utility};
 use crate::story::lookup::Lookup;
@@ -9,7 +7,7 @@ use crate::story::progress::TextProgress;
 use crate::story::question::{FollowUp, Rewritten};
 use crate::story::refinement::{Change, Evaluated};
 use crate::story::step::{Step, Token};
-use crate::story::text::{self, many_lines, one_line};
+use crate::story::text::{self, clean, many_lines, one_line};
 
 use super::call::Call;
 use super::state::Run;
@@ -22,8 +20,13 @@ impl Run {
         if let RunEvent::RunStarted { format, .. } = event {
             self.is_numbered = format.has_numbers();
         }
-        let event = self.with_numbers(event);
-        let event = event.as_ref();
+        let mut event = event.clone();
+        // a run that was recorded before there were numbers has the labels of its prompts
+        if self.is_numbered {
+            self.numbering.number_chunks(&mut event);
+        } else {
+            self.numbering.number(&mut event);
+        }
         match event {
             RunEvent::RunStarted {
                 question,
@@ -38,21 +41,21 @@ impl Run {
                 ..
             } => {
                 self.thread = thread.as_deref().map(one_line);
-                self.question = many_lines(question);
-                self.preset = one_line(preset);
-                self.settings = Config::from_recording(settings);
-                self.models = models.clone();
+                self.question = many_lines(&question);
+                self.preset = one_line(&preset);
+                self.settings = Config::from_recording(&settings);
+                self.models = models;
                 self.corpus = corpus.as_ref().map(text::corpus);
-                self.seed = *seed;
-                self.started_at = *started_at;
-                let steps = (1..).zip(confirmed);
+                self.seed = seed;
+                self.started_at = started_at;
+                let steps = (1..).zip(&confirmed);
                 let steps = steps.map(|(step, text)| Step::for_confirmed(step, text));
                 self.steps = steps.collect();
             }
             RunEvent::GateChosen { gate } => {
                 self.gate = Some(GateCard {
                     fallback: gate.fallback.as_ref().map(|problem| problem.map(one_line)),
-                    ..gate.clone()
+                    ..gate
                 });
             }
             RunEvent::FollowUpRewritten {
@@ -60,7 +63,7 @@ impl Run {
                 turns,
                 as_asked,
                 ..
-            } => self.follow_up = Some(FollowUp::new(rewritten, *turns, as_asked.as_ref())),
+            } => self.follow_up = Some(FollowUp::new(&rewritten, turns, as_asked)),
             RunEvent::QuestionRewritten {
                 rewritten,
                 similarity,
@@ -68,9 +71,9 @@ impl Run {
                 ..
             } => {
                 self.rewritten = Some(Rewritten {
-                    text: one_line(rewritten),
-                    similarity: *similarity,
-                    used: *used,
+                    text: one_line(&rewritten),
+                    similarity,
+                    used,
                 });
             }
 
@@ -80,45 +83,50 @@ impl Run {
                 words,
                 region,
                 ..
-            } => self.lookup(*step).set_query(query, words, *region),
+            } => self.lookup(step).set_query(&query, words, region),
             RunEvent::RetrievalFinished { step, retrieval } => {
-                self.lookup(*step).set_retrieval(retrieval);
+                self.lookup(step).set_retrieval(retrieval);
             }
-            RunEvent::LinksRead { step, links } => self.lookup(*step).set_links(links),
-            RunEvent::ChunksLinked { step, linked } => {
-                let lookup = self.lookup(*step);
-                lookup.add_texts(linked.iter().map(|text| &text.hit));
+            RunEvent::LinksRead { step, links } => self.lookup(step).set_links(links),
+            RunEvent::ChunksLinked { step, ref linked } => {
+                let texts = linked.iter().map(|text| text.hit.clone());
+                let lookup = self.lookup(step);
+                lookup.add_texts(texts.collect());
                 lookup.funnel.add(event);
             }
             RunEvent::ChunksGraded { step, .. }
             | RunEvent::ChunksJudged { step, .. }
-            | RunEvent::ChunksReranked { step, .. } => self.lookup(*step).funnel.add(event),
-            RunEvent::StageFinished { step, dropped, .. } => {
-                let lookup = self.lookup(*step);
-                lookup.funnel.add(event);
+            | RunEvent::ChunksReranked { step, .. } => self.lookup(step).funnel.add(event),
+            RunEvent::StageFinished {
+                step, ref dropped, ..
+            } => {
+                let lookup = self.lookup(step);
                 lookup.drop_chunks(dropped);
+                lookup.funnel.add(event);
             }
-            RunEvent::ChunksMerged { step, merged } => self.lookup(*step).add_texts(merged),
+            RunEvent::ChunksMerged { step, merged } => self.lookup(step).add_texts(merged),
             RunEvent::PartsLeftOut {
                 step,
                 parts,
                 reason,
-            } => self.leave_out(*step, parts, *reason),
-            RunEvent::ContextBuilt { step, context } => {
+            } => self.leave_out(step, &parts, reason),
+            RunEvent::ContextBuilt { step, ref context } => {
                 // a repaired context may hold chunks that the first lookup of the step found
-                for lookup in self.lookups_of(*step) {
-                    lookup.funnel.add(event);
+                for lookup in self.lookups_of(step) {
+                    lookup.funnel.add(event.clone());
                 }
-                self.lookup(*step).set_context(context);
+                self.lookup(step).set_context(context);
             }
 
             // the new lookup is among the documents that were re-chunked
             RunEvent::DocumentsRechunked {
-                step, documents, ..
+                step,
+                ref documents,
+                ..
             } => {
-                self.lookup(*step).funnel.add(event);
-                self.lookups.push(Lookup::for_rechunked(*step));
                 self.refinement.set_rechunked(documents);
+                self.lookup(step).funnel.add(event);
+                self.lookups.push(Lookup::for_rechunked(step));
             }
             RunEvent::UnderstandingMeasured {
                 step,
@@ -126,13 +134,13 @@ impl Run {
                 understanding,
             } => {
                 self.measuring = None;
-                self.refinement.add_measured(*step, *round, understanding);
+                self.refinement.add_measured(step, round, understanding);
             }
             RunEvent::UnderstandingProgressed {
                 step,
                 round,
                 understanding,
-            } => self.refinement.add_part(*step, *round, understanding),
+            } => self.refinement.add_part(step, round, understanding),
             RunEvent::UnderstandingSkipped {
                 step,
                 round,
@@ -140,8 +148,7 @@ impl Run {
                 chunks,
             } => {
                 self.measuring = None;
-                self.refinement
-                    .add_unmeasured(*step, *round, *reason, chunks);
+                self.refinement.add_unmeasured(step, round, reason, chunks);
             }
             RunEvent::ContextEvaluated {
                 step,
@@ -150,11 +157,11 @@ impl Run {
                 probability,
                 answered,
             } => {
-                if let Some(round) = self.refinement.round(*step, *round) {
+                if let Some(round) = self.refinement.round(step, round) {
                     round.evaluated = Some(Evaluated {
-                        sufficient: *sufficient,
-                        probability: *probability,
-                        answered: *answered,
+                        sufficient,
+                        probability,
+                        answered,
                     });
                 }
             }
@@ -163,7 +170,7 @@ impl Run {
                 round,
                 chunks,
             } => {
-                if let Some(round) = self.refinement.round(*step, *round) {
+                if let Some(round) = self.refinement.round(step, round) {
                     round.set_classes(chunks);
                 }
             }
@@ -173,15 +180,12 @@ impl Run {
                 dropped,
                 added,
             } => {
-                if let Some(round) = self.refinement.round(*step, *round) {
-                    round.change = Some(Change {
-                        dropped: dropped.clone(),
-                        added: added.clone(),
-                    });
+                if let Some(round) = self.refinement.round(step, round) {
+                    round.change = Some(Change { dropped, added });
                 }
             }
             RunEvent::RefinementFinished { best, end, .. } => {
-                self.refinement.finished = Some((*best, *end));
+                self.refinement.finished = Some((best, end));
             }
 
             RunEvent::ModelCalled {
@@ -197,23 +201,23 @@ impl Run {
                 self.decoding.interrupt();
                 self.reading = None;
                 self.calls.push(Call {
-                    call: *call,
-                    purpose: one_line(purpose),
-                    role: *role,
-                    prompt: prompt.clone(),
-                    prompt_tokens: *prompt_tokens,
-                    branches: *branches,
-                    reply_bytes: *reply_bytes,
-                    expected_ms: *expected_ms,
+                    call,
+                    purpose: one_line(&purpose),
+                    role,
+                    prompt,
+                    prompt_tokens,
+                    branches,
+                    reply_bytes,
+                    expected_ms,
                     usage: None,
                     batch: None,
                     label_mass: None,
                 });
             }
             RunEvent::PromptProgressed { call, read } => {
-                if let Some(call) = self.calls.iter().rfind(|known| known.call == *call) {
+                if let Some(call) = self.calls.iter().rfind(|known| known.call == call) {
                     let total = call.prompt_tokens;
-                    self.reading = Some(TextProgress::new(self.reading, *read, total, t_us));
+                    self.reading = Some(TextProgress::new(self.reading, read, total, t_us));
                 }
             }
             RunEvent::CallsProgressed {
@@ -221,90 +225,101 @@ impl Run {
                 begun,
                 total,
             } if purpose == "measure" => {
-                let progress = TextProgress::new(self.measuring, *begun, *total, t_us);
+                let progress = TextProgress::new(self.measuring, begun, total, t_us);
                 self.measuring = Some(progress);
             }
             RunEvent::CallsProgressed { begun, total, .. } => {
-                let progress = TextProgress::new(self.begun, *begun, *total, t_us);
+                let progress = TextProgress::new(self.begun, begun, total, t_us);
                 // the only text of a call is no progress
-                self.begun = (*total > 1).then_some(progress);
+                self.begun = (total > 1).then_some(progress);
             }
             RunEvent::ModelCallFinished { call, calls, usage } => {
                 self.begun = None;
-                self.finish_calls(*call, *calls, *usage);
+                self.finish_calls(call, calls, usage);
             }
-            RunEvent::JudgementsRead { call, masses, .. } => self.set_judgements(*call, masses),
+            RunEvent::JudgementsRead { call, masses, .. } => self.set_judgements(call, &masses),
 
-            RunEvent::StepStarted { step } => self.step(*step).begin(),
+            RunEvent::StepStarted { step } => self.step(step).begin(),
             RunEvent::ThoughtGenerated { step, text } => {
-                self.step(*step).thoughts.push_str(&many_lines(text));
+                self.step(step).thoughts.push_str(&many_lines(&text));
             }
             RunEvent::TokenGenerated {
                 step,
                 text,
                 logprob,
                 entropy,
-                alternatives,
+                mut alternatives,
             } => {
                 // what was put together behind a call was not decoded now
                 if self.calls.last().is_none_or(|call| call.batch.is_none()) {
                     self.decoding.token(t_us);
                 }
+                clean(alternatives.iter_mut().map(|other| &mut other.text));
                 let token = Token {
-                    text: many_lines(text),
-                    logprob: *logprob,
-                    entropy: *entropy,
-                    alternatives: text::alternatives(alternatives),
+                    text: many_lines(&text),
+                    logprob,
+                    entropy,
+                    alternatives,
                 };
-                self.add_token(*step, token);
+                self.add_token(step, token);
             }
             RunEvent::StepFinished {
                 step,
                 text,
                 uncertainty,
                 citations,
-            } => self.step(*step).finish(text, uncertainty, citations),
+            } => self.step(step).finish(&text, uncertainty, citations),
             RunEvent::StepCited {
                 step,
                 text,
                 citations,
-            } => self.step(*step).cite(text, citations),
+            } => self.step(step).cite(&text, citations),
             RunEvent::StepGiven {
                 step,
                 text,
                 citations,
-            } => self.step(*step).give(text, citations),
-            RunEvent::ScopeChosen { scope } => self.scope = scope.clone(),
+            } => self.step(step).give(&text, citations),
+            RunEvent::ScopeChosen { scope } => self.scope = scope,
             RunEvent::SupportMeasured { support, nearest } => {
-                self.support = Some(*support);
-                self.nearest = nearest.iter().map(text::nearest).collect();
+                self.support = Some(support);
+                self.nearest = nearest;
+                clean(self.nearest.iter_mut().map(|nearest| &mut nearest.text));
             }
-            RunEvent::VerdictGiven { verdict } => self.verdict = Some(text::verdict(verdict)),
-            RunEvent::StepAttributed { step, chunks } => self.step(*step).attribute(chunks),
-            RunEvent::StepAblated { step, chunks } => self.step(*step).ablate(chunks),
+            RunEvent::VerdictGiven { mut verdict } => {
+                clean(verdict.least_certain.iter_mut().map(|word| &mut word.text));
+                clean(verdict.conflict.iter_mut().map(|other| &mut other.file));
+                self.verdict = Some(verdict);
+            }
+            RunEvent::StepAttributed { step, chunks } => self.step(step).attribute(chunks),
+            RunEvent::StepAblated { step, chunks } => self.step(step).ablate(chunks),
 
-            RunEvent::UtilityMeasured { step, utility } => {
+            RunEvent::UtilityMeasured { step, mut utility } => {
                 let mut lookups = self.lookups.iter_mut();
-                if let Some(lookup) = lookups.rfind(|lookup| lookup.step == *step) {
+                if let Some(lookup) = lookups.rfind(|lookup| lookup.step == step) {
                     lookup.utility = Some(utility.delta);
                 }
-                self.utilities.push(text::utility(utility));
+                text::clean_utility(&mut utility);
+                self.utilities.push(utility);
             }
-            RunEvent::AnswerSampled { samples } => self.sampled = Some(text::samples(samples)),
+            RunEvent::AnswerSampled { mut samples } => {
+                clean(&mut samples.texts);
+                self.sampled = Some(samples);
+            }
             RunEvent::RunFinished {
                 outcome,
                 text,
                 answer,
-                citations,
+                mut citations,
                 usage,
             } => {
                 let chunks = self.measuring.take().map(|measuring| measuring.total);
                 self.refinement.keep_part(chunks);
-                self.outcome = Some(outcome.clone());
-                self.text = many_lines(text);
+                self.outcome = Some(outcome);
+                self.text = many_lines(&text);
                 self.answer = one_line(answer.trim());
-                self.citations = text::citations(citations);
-                self.usage = *usage;
+                text::clean_citations(&mut citations);
+                self.citations = citations;
+                self.usage = usage;
             }
 
             // warnings are the session's to show
@@ -313,12 +328,12 @@ impl Run {
     }
 
     /// Takes in how much the last context helped, measured after the run was over.
-    pub fn add_utility(&mut self, utility: &Utility, is_finished: bool) {
+    pub fn add_utility(&mut self, mut utility: Utility, is_finished: bool) {
         let mut lookups = self.lookups.iter_mut();
         if let Some(lookup) = lookups.rfind(|lookup| lookup.context.is_some()) {
             lookup.utility = Some(utility.delta);
         }
-        let mut utility = text::utility(utility);
+        text::clean_utility(&mut utility);
         self.numbering.number_utility(&mut utility);
         if is_finished {
             self.unfinished_utility = None;
@@ -326,31 +341,6 @@ impl Run {
         } else {
             self.unfinished_utility = Some(utility);
         }
-    }
-
-    /// Returns an event with one number per chunk. A run that was recorded before there were
-    /// numbers has the labels of its prompts.
-    fn with_numbers<'e>(&mut self, event: &'e RunEvent) -> Cow<'e, RunEvent> {
-        // the most frequent ones and the longest have no labels
-        if matches!(
-            event,
-            RunEvent::TokenGenerated { .. }
-                | RunEvent::ThoughtGenerated { .. }
-                | RunEvent::PromptProgressed { .. }
-                | RunEvent::CallsProgressed { .. }
-                | RunEvent::RetrievalFinished { .. }
-        ) {
-            return Cow::Borrowed(event);
-        }
-
-        let mut event = event.clone();
-        if self.is_numbered {
-            self.numbering.number_chunks(&mut event);
-        } else {
-            self.numbering.number(&mut event);
-        }
-
-        Cow::Owned(event)
     }
 
     fn leave_out(&mut self, step: u32, parts: &[event::Part], reason: LeftOut) {

@@ -266,8 +266,8 @@ mod tests {
                 chunk: 0,
                 share: *share,
             };
-            step.ablate(&(1..).zip(drops).map(ablated).collect::<Vec<_>>());
-            step.attribute(&(1..).zip(shares).map(attended).collect::<Vec<_>>());
+            step.ablate((1..).zip(drops).map(ablated).collect());
+            step.attribute((1..).zip(shares).map(attended).collect());
             assert_eq!(ablation(&step).as_deref(), expected, "{drops:?}");
         }
     }
@@ -322,7 +322,7 @@ mod tests {
         }
 
         let mut found = Lookup::default();
-        found.set_retrieval(&Retrieval {
+        found.set_retrieval(Retrieval {
             hits: (1..=4)
                 .map(|rank| {
                     let chunk = ChunkText {
