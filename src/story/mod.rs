@@ -39,13 +39,11 @@ pub use funnel::{Funnel, Mark, Narrowed};
 pub use inquiry::{Inquiry, Settings};
 pub use lookup::Lookup;
 pub use orders::{find_order, mark_orders};
-pub use passage_trace::{PassageTrace, TraceRow};
+pub use passage_trace::PassageTrace;
 pub use progress::TextProgress;
 pub use question::{FollowUp, Rewritten};
 pub use refinement::{Change, Evaluated, Refinement, Round};
-pub use run::{
-    AnswerText, Call, LEGEND, Phase, Run, RunStage, StageKind, SupportSign, part_tables,
-};
+pub use run::{AnswerText, Call, LEGEND, Run, RunStage, StageKind, SupportSign, part_tables};
 pub use step::{
     Certainty, GUESSING, Origin, Replaced, Step, Token, UNSURE, least_sure_word, word_entropies,
 };

@@ -43,23 +43,6 @@ struct ChunkTrace<'a> {
     moved: Option<String>,
 }
 
-/// A row of the trace as it is printed or drawn.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TraceRow {
-    /// A query, and the sentence that it was for, from 1; 0 before the first.
-    Query { step: u32, text: String },
-    /// No chunk holds the phrase.
-    Missing(String),
-    /// The location of a chunk that holds the phrase.
-    Chunk(String),
-    /// The result of a list or a stage for the chunk above.
-    Fact {
-        name: &'static str,
-        text: String,
-        is_loss: bool,
-    },
-}
-
 impl<'a> PassageTrace<'a> {
     /// Returns the queries of a run whose lists the index is asked for: step and text.
     pub fn queries(run: &Run) -> Vec<(u32, String)> {
@@ -107,75 +90,92 @@ impl<'a> PassageTrace<'a> {
         }
     }
 
-    /// Returns the trace row by row.
-    pub fn rows(&self) -> Vec<TraceRow> {
-        let mut rows = Vec::new();
-        for trace in &self.lookups {
-            rows.push(TraceRow::Query {
-                step: trace.step,
-                text: one_line(trace.query),
-            });
-
-            if trace.chunks.is_empty() {
-                rows.push(TraceRow::Missing(format!(
-                    "No chunk contains “{}”: it is not indexed, or worded differently in the document.",
-                    one_line(self.phrase)
-                )));
-            }
-
-            for chunk in &trace.chunks {
-                chunk_rows(chunk, trace.pool, trace.lookup, &mut rows);
-            }
+    /// Returns the trace as text. `folders` are those of the run, as `ragscope index` takes them.
+    pub fn text(&self, folders: &str) -> String {
+        let mut lines = Vec::new();
+        if let Some(rewritten) = self.rewritten {
+            let used = if rewritten.used { "" } else { " (not used)" };
+            lines.push(format!("rewritten: {}{used}", rewritten.text));
+        }
+        if self.lookups.is_empty() {
+            let preset = self.preset;
+            lines.push(format!(
+                "nothing was retrieved: preset {preset} answers without documents"
+            ));
         }
 
-        rows
+        for trace in &self.lookups {
+            let query = one_line(trace.query);
+            lines.push(match trace.step {
+                0 => format!("query: {query}"),
+                step => format!("sentence {step}: query: {query}"),
+            });
+            if trace.chunks.is_empty() {
+                let phrase = one_line(self.phrase);
+                lines.push(format!(
+                    "  {} No chunk contains “{phrase}”: it is not indexed, or worded differently in the document. \
+                     `ragscope index {folders}` lists the files that were skipped.",
+                    words::LOST
+                ));
+            }
+            for chunk in &trace.chunks {
+                push_chunk(chunk, trace, &mut lines);
+            }
+        }
+        lines.join("\n") + "\n"
     }
 }
 
-fn chunk_rows(chunk: &ChunkTrace<'_>, pool: u32, lookup: &Lookup, rows: &mut Vec<TraceRow>) {
+/// The name of a list or a stage, its result for a chunk, and whether the chunk went no further.
+type Fact = (&'static str, String, bool);
+
+/// Adds the location of a chunk, and below it the result of each list and stage.
+fn push_chunk(chunk: &ChunkTrace<'_>, trace: &QueryTrace<'_>, lines: &mut Vec<String>) {
+    let QueryTrace { pool, lookup, .. } = *trace;
     let ranks = chunk.ranks;
-    let mut location = words::chunk_location(&ranks.chunk);
-    if !ranks.whole {
-        location.push_str("  (a part of it; the next chunk holds the rest)");
-    }
-    rows.push(TraceRow::Chunk(location));
-    let fact = |name, text| TraceRow::Fact {
-        name,
-        text,
-        is_loss: false,
+    let whole = if ranks.whole {
+        ""
+    } else {
+        "  (a part of it; the next chunk holds the rest)"
     };
-    let order = find_order(&ranks.chunk.text);
-    rows.extend(order.map(|order| fact("order", words::order(&order))));
+    lines.push(format!("  {}{whole}", words::chunk_location(&ranks.chunk)));
+
+    let fact = |name| move |text: String| (name, text, false);
+    let order = find_order(&ranks.chunk.text).map(|order| words::order(&order));
+    let scores = words::word_scores(ranks.bm25, &ranks.words);
+    let mut facts: Vec<Fact> = order.map(fact("order")).into_iter().collect();
     let no_word = "contains no word of the query";
-    rows.push(list_fact("BM25", ranks.bm25, pool, no_word));
-    rows.extend(words::word_scores(ranks.bm25, &ranks.words).map(|text| fact("words", text)));
+    facts.push(list_fact("BM25", ranks.bm25, pool, no_word));
+    facts.extend(scores.map(fact("words")));
     let no_vector = "the index has no comparable vectors";
-    rows.push(list_fact("vector", ranks.vector, pool, no_vector));
+    facts.push(list_fact("vector", ranks.vector, pool, no_vector));
     let no_list = "in neither list";
-    rows.push(list_fact("fused", ranks.fused, u32::MAX, no_list));
-    rows.extend(chunk.moved.clone().map(|text| fact("moved", text)));
+    facts.push(list_fact("fused", ranks.fused, u32::MAX, no_list));
+    facts.extend(chunk.moved.clone().map(fact("moved")));
     let number = lookup.number(&ranks.chunk);
-    for mark in &chunk.marks {
-        rows.push(TraceRow::Fact {
-            name: words::mark_stage(mark),
-            text: words::mark(mark, number, lookup),
-            is_loss: mark.is_loss(),
-        });
+    facts.extend(chunk.marks.iter().map(|mark| {
+        let text = words::mark(mark, number, lookup);
+        (words::mark_stage(mark), text, mark.is_loss())
+    }));
+
+    for (name, text, is_loss) in facts {
+        let sign = if is_loss { words::LOST } else { " " };
+        lines.push(format!("  {sign} {name:<11} {text}"));
     }
 }
 
 /// Returns the rank of a chunk in one list, of which the first `pool` are fused.
-fn list_fact(name: &'static str, ranked: Option<Ranked>, pool: u32, missing: &str) -> TraceRow {
-    let text = match ranked {
-        None => missing.to_owned(),
-        Some(Ranked { rank, score }) if rank > pool => {
-            format!("rank {rank}, score {score:.3}: below the first {pool} that are fused")
+fn list_fact(name: &'static str, ranked: Option<Ranked>, pool: u32, missing: &str) -> Fact {
+    match ranked {
+        None => (name, missing.to_owned(), true),
+        Some(Ranked { rank, score }) => {
+            let text = format!("rank {rank}, score {score:.3}");
+            if rank > pool {
+                let text = format!("{text}: below the first {pool} that are fused");
+                (name, text, true)
+            } else {
+                (name, text, false)
+            }
         }
-        Some(Ranked { rank, score }) => format!("rank {rank}, score {score:.3}"),
-    };
-    TraceRow::Fact {
-        name,
-        text,
-        is_loss: ranked.is_none_or(|ranked| ranked.rank > pool),
     }
 }

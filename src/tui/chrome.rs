@@ -8,7 +8,7 @@ use ratatui::widgets::Widget;
 
 use crate::event::{CorpusCard, ModelRole, Outcome};
 
-use crate::story::{Phase, Run, words};
+use crate::story::{Run, words};
 
 use super::keys::Action;
 use super::layout::{Layout, split_left, split_right};
@@ -278,23 +278,18 @@ pub fn stages(scene: &Scene<'_>, area: Rect, buffer: &mut Buffer) {
 
 /// Returns the state of a run, with its cost once it is over.
 pub(super) fn run_words(scene: &Scene<'_>, run: &Run) -> String {
-    let phase = run.phase();
-    if phase != Phase::Done && !scene.ui.is_in_progress(run) {
+    if run.outcome.is_some() {
+        let ended = ended_words(run);
+        let time = text::duration(run.usage.wall_ms);
+        let tokens = text::quantity(run.usage.tokens_generated, "token");
+        return format!("{ended} {time}, {tokens}");
+    }
+    if !scene.ui.is_in_progress(run) {
         return "the recording ends before the run".to_owned();
     }
 
-    match phase {
-        Phase::Starting | Phase::Retrieving | Phase::Reading => {
-            format!("{} …{}", run.activity(), scene.elapsed_words())
-        }
-        Phase::Writing => format!("{}{}", run.activity(), scene.elapsed_words()),
-        Phase::Done => format!(
-            "{} {}, {}",
-            ended_words(run),
-            text::duration(run.usage.wall_ms),
-            text::quantity(run.usage.tokens_generated, "token")
-        ),
-    }
+    let dots = if run.is_written() { "" } else { " …" };
+    format!("{}{dots}{}", run.activity(), scene.elapsed_words())
 }
 
 fn ended_words(run: &Run) -> &'static str {

@@ -9,42 +9,16 @@ use super::state::Run;
 /// Shortest reading of a prompt whose expected time is shown.
 const MIN_EXPECTED_MS: u64 = 1500;
 
-/// The phase of a run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Phase {
-    /// Nothing has happened yet.
-    Starting,
-    /// The index is searched.
-    Retrieving,
-    /// The model reads the prompt.
-    Reading,
-    /// The model generates tokens.
-    Writing,
-    /// Over.
-    Done,
-}
-
 impl Run {
-    /// Returns what the run is doing, from what it has done.
-    pub fn phase(&self) -> Phase {
-        if self.outcome.is_some() {
-            Phase::Done
-        } else if self.steps.iter().any(|step| !step.tokens.is_empty()) {
-            Phase::Writing
-        } else if !self.calls.is_empty() {
-            Phase::Reading
-        } else if !self.lookups.is_empty() {
-            Phase::Retrieving
-        } else {
-            Phase::Starting
-        }
+    /// Returns whether the model writes the answer, or has written it.
+    pub fn is_written(&self) -> bool {
+        self.steps.iter().any(|step| !step.tokens.is_empty())
     }
 
     /// Returns what the run is doing in words: `round 1, rephrasing chunk 2 of 3`.
     pub fn activity(&self) -> String {
         let call = self.calls.last().filter(|call| call.batch.is_none());
-        let is_reading = self.steps.iter().all(|step| step.tokens.is_empty());
-        let call = call.filter(|call| is_reading || call.purpose != "answer");
+        let call = call.filter(|call| !self.is_written() || call.purpose != "answer");
 
         let work = match call {
             Some(call) if call.purpose == "answer" => {
@@ -95,18 +69,23 @@ impl Run {
         has_begun && self.refinement.finished.is_none() && self.steps.is_empty()
     }
 
+    /// Returns what the run is doing where no call of a model says it.
     fn phase_words(&self) -> String {
-        match self.phase() {
-            Phase::Starting => "starting".to_owned(),
-            Phase::Retrieving => "retrieving".to_owned(),
-            Phase::Reading => "reading the prompt".to_owned(),
-            Phase::Writing if self.verdict.is_some() => "finishing".to_owned(),
-            Phase::Writing => {
-                let next = |step: &Step| step.step + u32::from(step.uncertainty.is_some());
-                let step = self.steps.last().map_or(1, next);
-                format!("writing sentence {step}")
-            }
-            Phase::Done => String::new(),
-        }
+        let phase = if self.outcome.is_some() {
+            ""
+        } else if self.is_written() && self.verdict.is_some() {
+            "finishing"
+        } else if self.is_written() {
+            let next = |step: &Step| step.step + u32::from(step.uncertainty.is_some());
+            let step = self.steps.last().map_or(1, next);
+            return format!("writing sentence {step}");
+        } else if !self.calls.is_empty() {
+            "reading the prompt"
+        } else if !self.lookups.is_empty() {
+            "retrieving"
+        } else {
+            "starting"
+        };
+        phase.to_owned()
     }
 }

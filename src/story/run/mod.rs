@@ -9,7 +9,6 @@ mod activity;
 mod timeline;
 mod fold;
 
-pub use activity::Phase;
 pub use answer_text::{AnswerText, part_tables};
 pub use call::Call;
 pub use stage::{RunStage, StageKind};
