@@ -33,17 +33,17 @@ pub fn name_run(run: &Run) -> String {
 
 /// Returns the run with its answer, its sentences, its lookups and its cost.
 pub fn run_markdown(run: &Run, zone: &TimeZone) -> String {
-    let mut page = Sheet::new(1);
+    let mut page = Sheet::default();
     page.run(run, zone);
     page.text
 }
 
 /// Returns the runs of a thread, one section each.
 pub fn thread_markdown(runs: &[&Run], zone: &TimeZone) -> String {
-    let mut page = Sheet::new(1);
+    let mut page = Sheet::default();
     let first = runs.first().map_or("", |run| &run.question);
     page.heading(&plain(first));
-    page.depth = 2;
+    page.depth = 1;
     for run in runs {
         page.text.push('\n');
         page.run(run, zone);
@@ -52,28 +52,22 @@ pub fn thread_markdown(runs: &[&Run], zone: &TimeZone) -> String {
 }
 
 /// A page of Markdown.
+#[derive(Default)]
 struct Sheet {
     text: String,
-    /// The level of the headings of runs.
+    /// The number of headings that those of runs are below.
     depth: usize,
 }
 
 impl Sheet {
-    fn new(depth: usize) -> Self {
-        Self {
-            text: String::new(),
-            depth,
-        }
-    }
-
     fn heading(&mut self, words: &str) {
-        let level = "#".repeat(self.depth);
+        let level = "#".repeat(self.depth + 1);
         let _ = writeln!(self.text, "{level} {words}\n");
     }
 
     /// Writes the heading of a part of a run.
     fn part(&mut self, words: &str) {
-        let level = "#".repeat(self.depth + 1);
+        let level = "#".repeat(self.depth + 2);
         let _ = writeln!(self.text, "\n{level} {words}\n");
     }
 

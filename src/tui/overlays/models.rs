@@ -246,9 +246,7 @@ fn entry_row(page: &Page<'_>, list: &ModelList, entry: Entry<'_>) -> Line<'stati
     };
 
     let fits = need(entry).and_then(|need| list.memory.fits(need));
-    // nothing is known of the need of a given one
-    let is_given = matches!(entry, Entry::Given(_));
-    let is_slow = role.is_some_and(|role| !is_given && list.memory.is_slow_with(role, bytes));
+    let is_slow = role.is_some_and(|role| list.memory.is_slow_with(role, bytes));
     let fit = words::fit(fits, is_slow);
     let tone = match fits {
         Some(true) if !is_slow => Tone::Text,

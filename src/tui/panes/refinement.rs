@@ -100,8 +100,23 @@ impl View for Refinement {
         format!("rewording {}{part}", entropies.join(" → "))
     }
 
+    /// The rephrasing of a selected chunk where it has one, else its text; the answers of a selected
+    /// round.
     fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
-        copy(scene, scroll)
+        let run = scene.run?;
+        let item = scroll.selected?;
+        let round = run.refinement.rounds.get(item.row)?;
+        let Some(at) = item.part.checked_sub(1) else {
+            let answers = &round.measured.as_ref().ok()?.replies;
+            return Some(Copied::new("the answers", answers.join("\n")));
+        };
+
+        let chunk = round.chunks.get(at);
+        if let Some(rephrasing) = chunk.and_then(|chunk| chunk.rephrasing.as_ref()) {
+            return Some(Copied::new("the rephrasing", rephrasing));
+        }
+        let chunk = run.refinement.chunk(item.row, item.part)?;
+        Some(Copied::new("the chunk", chunk_text(run, chunk)))
     }
 
     fn act(&self, action: Action, scene: &Scene<'_>, scroll: &Scroll) -> Option<Request> {
@@ -121,25 +136,6 @@ impl View for Refinement {
 
         Some(Request::OpenSource(passage))
     }
-}
-
-/// The rephrasing of a selected chunk where it has one, else its text; the answers of a selected
-/// round.
-fn copy(scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
-    let run = scene.run?;
-    let item = scroll.selected?;
-    let round = run.refinement.rounds.get(item.row)?;
-    let Some(at) = item.part.checked_sub(1) else {
-        let answers = &round.measured.as_ref().ok()?.replies;
-        return Some(Copied::new("the answers", answers.join("\n")));
-    };
-
-    let chunk = round.chunks.get(at);
-    if let Some(rephrasing) = chunk.and_then(|chunk| chunk.rephrasing.as_ref()) {
-        return Some(Copied::new("the rephrasing", rephrasing));
-    }
-    let chunk = run.refinement.chunk(item.row, item.part)?;
-    Some(Copied::new("the chunk", chunk_text(run, chunk)))
 }
 
 fn nothing_measured(scene: &Scene<'_>) -> String {
