@@ -26,16 +26,17 @@ const PROGRAM_PREFIXES: [&str; 3] = [
 ];
 
 /// A file format.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Format {
     /// The name for users, as in `PDF`.
     pub name: &'static str,
     /// Extensions of its file names, in lower case.
     pub extensions: &'static [&'static str],
-    /// The program that reads it, for users: `ragscope`, or a library with its version.
-    pub library: &'static str,
     /// A place in such a file, for users, as in `page`.
     pub place: &'static str,
+    /// The program that reads it, for users: `ragscope`, or a library with its version.
+    pub library: &'static str,
+    #[serde(skip)]
     pub(in crate::corpus) reader: Reader,
 }
 

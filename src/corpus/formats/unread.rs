@@ -3,6 +3,8 @@
 use std::io::Read;
 use std::path::Path;
 
+use serde::Serialize;
+
 use super::format::extension;
 use crate::corpus::decode::decode;
 use crate::files::{self, Links};
@@ -11,14 +13,14 @@ use crate::files::{self, Links};
 pub(super) const HEAD_BYTES: usize = 4096;
 
 /// A kind of files without text, or whose text is not read.
-#[derive(Debug)]
+#[derive(Debug, Serialize)]
 pub struct Unread {
     /// Name of the kind with its article, e.g. `an image`.
     pub kind: &'static str,
-    /// The way to make its text readable; `None` where it holds no text.
-    pub way_out: Option<&'static str>,
     /// Extensions of the file names, in lower case.
     pub extensions: &'static [&'static str],
+    /// The way to make its text readable; `None` where it holds no text.
+    pub way_out: Option<&'static str>,
 }
 
 /// A shorter beginning of a file may be text by chance.
