@@ -7,7 +7,7 @@ use crate::event::{Ask, OtherFiles, Outcome, TracedLookup};
 use crate::letters;
 use crate::story::{Expected, Inquiry, Run, Settings};
 
-use super::failure::{Exit, Stopped};
+use super::failure::Stopped;
 use super::work::Work;
 
 impl Work<'_> {
@@ -17,7 +17,7 @@ impl Work<'_> {
         folders: &[PathBuf],
         question: &str,
         expected: Option<&str>,
-    ) -> Result<Exit, Stopped> {
+    ) -> Result<(), Stopped> {
         if expected.is_some_and(|text| letters::normalise(text).is_empty()) {
             return Err(Stopped::usage(
                 "the expected text is empty",
@@ -40,8 +40,7 @@ impl Work<'_> {
         let diagnosis = eval::diagnose(&run, expected, &mut asked)?;
 
         let out = &mut self.observer.out;
-        out.print_line(&diagnosis, || diagnosis.text())?;
-        Ok(Exit::Done)
+        out.print_line(&diagnosis, || diagnosis.text())
     }
 }
 

@@ -63,17 +63,17 @@ pub(super) fn dispatch(arguments: &Arguments, out: &mut Output) -> Result<Exit, 
 impl<'a> CommandCall<'a> {
     fn run(self, command: &Subcommands) -> Result<Exit, Stopped> {
         match command {
-            Subcommands::Demo => demo::print(self),
+            Subcommands::Demo => return demo::print(self),
             Subcommands::Index {
                 explain: Some(file),
                 ..
-            } => reading::explain_file(file, &self.layers()?.config()?.corpus, self.out),
+            } => reading::explain_file(file, &self.layers()?.config()?.corpus, self.out)?,
             Subcommands::Index {
                 folders,
                 rebuild,
                 watch,
                 explain: None,
-            } => self.index(folders, *rebuild, *watch),
+            } => return self.index(folders, *rebuild, *watch),
             Subcommands::Ask {
                 asked,
                 thread,
@@ -85,7 +85,7 @@ impl<'a> CommandCall<'a> {
                 for (key, value) in QUOTES.into_iter().filter(|_| *quotes) {
                     layers.set("--quotes", key, value)?;
                 }
-                self.ask(asked, thread.as_deref(), layers)
+                return self.ask(asked, thread.as_deref(), layers);
             }
             Subcommands::Search {
                 asked,
@@ -94,7 +94,7 @@ impl<'a> CommandCall<'a> {
             } => {
                 let (folders, question) = asked.split()?;
                 let work = self.limited_work(documents)?;
-                work.search(&folders, question, *limit)
+                work.search(&folders, question, *limit)?;
             }
             Subcommands::Explain {
                 asked,
@@ -103,7 +103,7 @@ impl<'a> CommandCall<'a> {
             } => {
                 let (folders, question) = asked.split()?;
                 let work = self.limited_work(documents)?;
-                work.explain(&folders, question, expect)
+                return work.explain(&folders, question, expect);
             }
             Subcommands::Diagnose {
                 asked,
@@ -112,49 +112,40 @@ impl<'a> CommandCall<'a> {
             } => {
                 let (folders, question) = asked.split()?;
                 let work = self.limited_work(documents)?;
-                work.diagnose(&folders, question, expect.as_deref())
+                work.diagnose(&folders, question, expect.as_deref())?;
             }
-            Subcommands::Links { folders, rebuild } => self.links(folders, *rebuild),
+            Subcommands::Links { folders, rebuild } => self.links(folders, *rebuild)?,
             Subcommands::Mcp { folders } => {
                 check_folders(folders)?;
                 mcp::run(folders, self.layers()?, self.paths)?;
-                Ok(Exit::Done)
             }
-            Subcommands::Serve(what) => serve::run(what, self),
-            Subcommands::Worker { listen } => worker::run(listen, self),
-            Subcommands::Eval(what) => eval::run(what, self),
-            Subcommands::Probe(what) => probe::run(what, self),
-            Subcommands::Replay { file, repeats } => self.replay(file, *repeats),
+            Subcommands::Serve(what) => return serve::run(what, self),
+            Subcommands::Worker { listen } => return worker::run(listen, self),
+            Subcommands::Eval(what) => return eval::run(what, self),
+            Subcommands::Probe(what) => probe::run(what, self)?,
+            Subcommands::Replay { file, repeats } => self.replay(file, *repeats)?,
             Subcommands::Threads { command } => {
-                threads::run(command.as_ref(), &self.paths.sessions(), self.out)
+                threads::run(command.as_ref(), &self.paths.sessions(), self.out)?;
             }
-            Subcommands::Clean { dry_run } => clean::run(*dry_run, self),
-            Subcommands::Models { command } => self.models(command.as_ref()),
-            Subcommands::Guide { topic } => guide::run(topic.as_deref(), self.out),
-            Subcommands::Formats => formats::run(self.out),
-            Subcommands::Doctor => doctor::run(self),
-            Subcommands::Paths => inspect::paths(self.paths, self.out),
-            Subcommands::Config { effective } => inspect::config(*effective, self),
-            Subcommands::Completions { shell } => inspect::completions(*shell, self.out),
-            Subcommands::Man => inspect::manual(self.out),
-            Subcommands::Extract => {
-                // the program that started it is gone: nobody is left to report it to
-                let _ = corpus::run_reader();
-                Ok(Exit::Done)
+            Subcommands::Clean { dry_run } => clean::run(*dry_run, self)?,
+            Subcommands::Models { command } => self.models(command.as_ref())?,
+            Subcommands::Guide { topic } => guide::run(topic.as_deref(), self.out)?,
+            Subcommands::Formats => formats::run(self.out)?,
+            Subcommands::Doctor => return doctor::run(self),
+            Subcommands::Paths => inspect::paths(self.paths, self.out)?,
+            Subcommands::Config { effective } => inspect::config(*effective, self)?,
+            Subcommands::Completions { shell } => inspect::completions(*shell, self.out)?,
+            Subcommands::Man => inspect::manual(self.out)?,
+            Subcommands::Engine => {
+                let ended = host::run_engine();
+                ended.map_err(|error| Problem::without_advice(error.to_string()))?;
             }
-            Subcommands::Engine => match host::run_engine() {
-                Ok(()) => Ok(Exit::Done),
-                Err(error) => Err(Problem::without_advice(error.to_string()).into()),
-            },
-            Subcommands::Generate => {
-                let _ = isolated::run_generator();
-                Ok(Exit::Done)
-            }
-            Subcommands::Template => {
-                let _ = sandbox::run_template();
-                Ok(Exit::Done)
-            }
+            // the program that started these is gone: nobody is left to report it to
+            Subcommands::Extract => drop(corpus::run_reader()),
+            Subcommands::Generate => drop(isolated::run_generator()),
+            Subcommands::Template => drop(sandbox::run_template()),
         }
+        Ok(Exit::Done)
     }
 
     /// Returns the settings for a command over some of the documents.
@@ -171,12 +162,12 @@ impl<'a> CommandCall<'a> {
 
     fn index(self, folders: &[PathBuf], rebuild: bool, watches: bool) -> Result<Exit, Stopped> {
         let layers = self.layers()?;
-        let work = self.work(layers)?;
+        let mut work = self.work(layers)?;
         if watches {
-            work.watch(folders, rebuild)
-        } else {
-            work.index(folders, rebuild)
+            return work.watch(folders, rebuild);
         }
+        work.index(folders, rebuild)?;
+        Ok(Exit::Done)
     }
 
     fn ask(
@@ -197,7 +188,7 @@ impl<'a> CommandCall<'a> {
         })
     }
 
-    fn links(self, folders: &[PathBuf], rebuild: bool) -> Result<Exit, Stopped> {
+    fn links(self, folders: &[PathBuf], rebuild: bool) -> Result<(), Stopped> {
         let mut layers = self.layers()?;
         if layers.config()?.linker.kind == LinkerKind::Off {
             // the command is meaningless without a linker
@@ -206,7 +197,7 @@ impl<'a> CommandCall<'a> {
         self.work(layers)?.links(folders, rebuild)
     }
 
-    fn replay(self, file: &Path, repeats: bool) -> Result<Exit, Stopped> {
+    fn replay(self, file: &Path, repeats: bool) -> Result<(), Stopped> {
         if repeats {
             return Err(Stopped::usage(
                 "--loop needs the screen, and the screen a terminal",
@@ -216,7 +207,7 @@ impl<'a> CommandCall<'a> {
         replay::print(file, self.out)
     }
 
-    fn models(self, command: Option<&ModelsCommand>) -> Result<Exit, Stopped> {
+    fn models(self, command: Option<&ModelsCommand>) -> Result<(), Stopped> {
         match command {
             None => inspect::models(&self.layers()?, self.paths, self.out),
             Some(ModelsCommand::Pull { reference }) => pull::pull(reference, self.paths, self.out),

@@ -11,12 +11,8 @@ use super::failure::{Exit, Failure, Stopped};
 use super::output::Output;
 
 /// Prints a page, or the list of all pages.
-pub fn run(topic: Option<&str>, out: &mut Output) -> Result<Exit, Stopped> {
-    if !out.json {
-        out.text(&markdown(topic)?)?;
-        return Ok(Exit::Done);
-    }
-
+pub fn run(topic: Option<&str>, out: &mut Output) -> Result<(), Stopped> {
+    let text = markdown(topic)?;
     let object = if let Some(topic) = topic {
         let page = find(topic)?;
         json!({ "topic": page.topic, "title": page.title(), "text": page.markdown() })
@@ -24,8 +20,7 @@ pub fn run(topic: Option<&str>, out: &mut Output) -> Result<Exit, Stopped> {
         let object = |page: &Page| json!({ "topic": page.topic, "title": page.title(), "about": page.about });
         json!({ "pages": PAGES.iter().map(object).collect::<Vec<_>>() })
     };
-    out.json_pretty(&object)?;
-    Ok(Exit::Done)
+    out.print(&object, || text)
 }
 
 /// Returns a page, or the list of all pages, in Markdown.

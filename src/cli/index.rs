@@ -21,12 +21,6 @@ use super::work::Work;
 const INTERRUPT_EVERY: Duration = Duration::from_millis(100);
 
 impl Work<'_> {
-    /// Updates the indexes of these folders and prints a summary.
-    pub fn index(mut self, folders: &[PathBuf], rebuild: bool) -> Result<Exit, Stopped> {
-        self.index_once(folders, rebuild)?;
-        Ok(Exit::Done)
-    }
-
     /// Updates the indexes of these folders whenever one changes, until ctrl-c, and prints a line
     /// for each change.
     pub fn watch(mut self, folders: &[PathBuf], rebuild: bool) -> Result<Exit, Stopped> {
@@ -42,7 +36,7 @@ impl Work<'_> {
             let report = move || sender.send(()).is_ok();
             watchers.extend(Watcher::start(folder, watch, report)?);
         }
-        self.index_once(folders, rebuild)?;
+        self.index(folders, rebuild)?;
         let problems = watchers
             .iter()
             .filter_map(|watcher| watcher.fallback.as_ref());
@@ -60,7 +54,8 @@ impl Work<'_> {
         Ok(Exit::Interrupted)
     }
 
-    fn index_once(&mut self, folders: &[PathBuf], rebuild: bool) -> Result<(), Stopped> {
+    /// Updates the indexes of these folders and prints a summary.
+    pub fn index(&mut self, folders: &[PathBuf], rebuild: bool) -> Result<(), Stopped> {
         check_folders(folders)?;
         self.run(|worker, publish| worker.open(folders, rebuild, publish))?;
         let report = self.run(Worker::update)?.ok_or(Stopped::Interrupted)?;

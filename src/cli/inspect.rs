@@ -12,7 +12,7 @@ use crate::story::words;
 
 use super::args::Arguments;
 use super::call::CommandCall;
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Failure, Stopped};
 use super::output::{Output, table};
 
 /// A model with the role that the settings give it.
@@ -66,7 +66,7 @@ impl ListedModel {
 }
 
 /// Lists the models on this machine.
-pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<(), Stopped> {
     let config = layers.config()?;
 
     let used = [
@@ -87,18 +87,15 @@ pub fn models(layers: &Layers, paths: &Paths, out: &mut Output) -> Result<Exit, 
     let listed: Vec<ListedModel> = listed.collect();
 
     if out.json {
-        out.json_pretty(&serde_json::json!({ "models": listed }))?;
-        return Ok(Exit::Done);
+        return Ok(out.json_pretty(&serde_json::json!({ "models": listed }))?);
     }
 
     out.text(&harmless(&model_table(&listed)))?;
     let own = paths.models();
-    out.dim(&harmless(&format!(
+    Ok(out.dim(&harmless(&format!(
         "* in use. Choose another with --model NAME, or the settings generator.model, embedder.model and reranker.model.\nDownload one: `ragscope models recommend` lists some, `ragscope models pull MODEL` fetches it. Or put GGUF files into {}, or name a folder in RAGSCOPE_MODELS.\n",
         own.display()
-    )))?;
-
-    Ok(Exit::Done)
+    )))?)
 }
 
 fn is_practice(model: &FoundModel) -> bool {
@@ -131,7 +128,7 @@ fn parameters(count: u64) -> String {
 }
 
 /// Prints every folder and file of the program.
-pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+pub fn paths(paths: &Paths, out: &mut Output) -> Result<(), Stopped> {
     let all: [(&str, PathBuf); 17] = [
         ("settings", paths.config_file()),
         ("keymap", paths.keymap_file()),
@@ -157,42 +154,32 @@ pub fn paths(paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
         .iter()
         .map(|[name, path]| (name.clone(), path.as_str().into()));
     let object: serde_json::Map<String, serde_json::Value> = fields.collect();
-    out.print(&object, || table(&rows))?;
-    Ok(Exit::Done)
+    out.print(&object, || table(&rows))
 }
 
 /// Prints every setting: the commented defaults, or the effective values.
-pub fn config(effective: bool, call: CommandCall<'_>) -> Result<Exit, Stopped> {
+pub fn config(effective: bool, call: CommandCall<'_>) -> Result<(), Stopped> {
     if !effective && !call.out.json {
-        call.out.text(&defaults_toml())?;
-        return Ok(Exit::Done);
+        return Ok(call.out.text(&defaults_toml())?);
     }
 
     let config = call.layers()?.config()?;
-    let out = call.out;
-    if out.json {
-        out.json_pretty(&config)?;
-    } else {
-        let text = toml::to_string(&config).map_err(|error| {
-            Failure::new(format!("cannot write the settings as TOML ({error})"), "")
-        })?;
-        out.text(&harmless(&text))?;
-    }
-
-    Ok(Exit::Done)
+    let text = toml::to_string(&config).map_err(|error| {
+        Failure::new(format!("cannot write the settings as TOML ({error})"), "")
+    })?;
+    call.out.print(&config, || text)
 }
 
 /// Prints a completion script.
-pub fn completions(shell: clap_complete::Shell, out: &mut Output) -> Result<Exit, Stopped> {
+pub fn completions(shell: clap_complete::Shell, out: &mut Output) -> Result<(), Stopped> {
     let mut script = Vec::new();
     let mut declaration = Arguments::declaration();
     clap_complete::generate(shell, &mut declaration, "ragscope", &mut script);
-    out.text(&String::from_utf8_lossy(&script))?;
-    Ok(Exit::Done)
+    Ok(out.text(&String::from_utf8_lossy(&script))?)
 }
 
 /// Prints the manual page: the program, then each command with its own commands.
-pub fn manual(out: &mut Output) -> Result<Exit, Stopped> {
+pub fn manual(out: &mut Output) -> Result<(), Stopped> {
     let mut declaration = Arguments::declaration().disable_help_subcommand(true);
     // gives each command its full name
     declaration.build();
@@ -202,8 +189,7 @@ pub fn manual(out: &mut Output) -> Result<Exit, Stopped> {
     for command in iter::once(&declaration).chain(commands) {
         clap_mangen::Man::new(command.clone()).render(&mut pages)?;
     }
-    out.text(&String::from_utf8_lossy(&pages))?;
-    Ok(Exit::Done)
+    Ok(out.text(&String::from_utf8_lossy(&pages))?)
 }
 
 /// Returns the commands of a command that users call.

@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 
-use crate::event::{ChunkText, Link, LinkReport, harmless};
+use crate::event::{ChunkText, Link, LinkReport};
 use crate::story::text::one_line;
 use crate::story::words;
 
-use super::failure::{Exit, Stopped};
+use super::failure::Stopped;
 use super::folders::{check_folders, join_names};
 use super::work::Work;
 
@@ -33,7 +33,7 @@ struct ChunkLinks<'a> {
 impl Work<'_> {
     /// Updates the indexes and their links, and prints the links of one document, with `--json` of
     /// all. The document is named after the folders, by a path that is no folder.
-    pub fn links(mut self, named: &[PathBuf], rebuild: bool) -> Result<Exit, Stopped> {
+    pub fn links(mut self, named: &[PathBuf], rebuild: bool) -> Result<(), Stopped> {
         let (folders, document) = match named {
             [folders @ .., last] if !folders.is_empty() && !last.is_dir() => {
                 (folders, Some(last.to_string_lossy()))
@@ -66,13 +66,8 @@ impl Work<'_> {
             self.print_links(document, &links)?;
         }
 
-        if self.observer.out.json {
-            self.observer.out.json_line(&report)?;
-        } else {
-            self.observer.out.text(&harmless(&summary(&report)))?;
-        }
-
-        Ok(Exit::Done)
+        let out = &mut self.observer.out;
+        out.print_line(&report, || summary(&report))
     }
 
     fn print_links(
@@ -80,32 +75,29 @@ impl Work<'_> {
         document: &str,
         linked: &[(ChunkText, Vec<Link>)],
     ) -> Result<(), Stopped> {
-        if self.observer.out.json {
-            let chunks = linked.iter().map(|(chunk, links)| ChunkLinks {
-                chunk: chunk.id,
-                lines: chunk.lines,
-                text: &chunk.text,
-                links,
-            });
-            self.observer.out.json_line(&DocumentLinks {
-                document,
-                chunks: chunks.collect(),
-            })?;
-            return Ok(());
-        }
-
-        let mut text = String::new();
-        for (chunk, links) in linked {
-            text.push_str(&format!("{}\n", line(chunk)));
-            for link in links {
-                if let Some((other, _)) = linked.get(link.to as usize) {
-                    text.push_str(&format!("  {:.2}  {}\n", link.weight, line(other)));
+        let chunks = linked.iter().map(|(chunk, links)| ChunkLinks {
+            chunk: chunk.id,
+            lines: chunk.lines,
+            text: &chunk.text,
+            links,
+        });
+        let of_document = DocumentLinks {
+            document,
+            chunks: chunks.collect(),
+        };
+        let text = || {
+            let mut text = String::new();
+            for (chunk, links) in linked {
+                text.push_str(&format!("{}\n", line(chunk)));
+                for link in links {
+                    if let Some((other, _)) = linked.get(link.to as usize) {
+                        text.push_str(&format!("  {:.2}  {}\n", link.weight, line(other)));
+                    }
                 }
             }
-        }
-
-        self.observer.out.text(&harmless(&text))?;
-        Ok(())
+            text
+        };
+        self.observer.out.print_line(&of_document, text)
     }
 }
 

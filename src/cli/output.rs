@@ -10,6 +10,8 @@ use unicode_segmentation::UnicodeSegmentation;
 use crate::event::{Event, Problem, escape_json, harmless};
 use crate::host::progress_line;
 
+use super::failure::Stopped;
+
 /// Redraws of the progress line are at least this far apart.
 const PROGRESS_EVERY: Duration = Duration::from_millis(100);
 
@@ -118,12 +120,11 @@ impl Output {
         &mut self,
         value: &impl Serialize,
         text: impl FnOnce() -> String,
-    ) -> io::Result<()> {
+    ) -> Result<(), Stopped> {
         if self.json {
-            self.json_pretty(value)
-        } else {
-            self.text(&harmless(&text()))
+            return Ok(self.json_pretty(value)?);
         }
+        Ok(self.text(&harmless(&text()))?)
     }
 
     /// Writes a result as [`Self::print`] does, with `--json` on one line.
@@ -131,12 +132,11 @@ impl Output {
         &mut self,
         value: &impl Serialize,
         text: impl FnOnce() -> String,
-    ) -> io::Result<()> {
+    ) -> Result<(), Stopped> {
         if self.json {
-            self.json_line(value)
-        } else {
-            self.text(&harmless(&text()))
+            return Ok(self.json_line(value)?);
         }
+        Ok(self.text(&harmless(&text()))?)
     }
 
     /// Writes a remark on standard error. Errors of writing are ignored.

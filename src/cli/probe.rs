@@ -17,7 +17,7 @@ use crate::story::words;
 use super::args::{Calibrating, ProbeCommand, Training};
 use super::call::CommandCall;
 use super::demo;
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Failure, Stopped};
 use super::folders::check_folders;
 use super::output::Output;
 use super::work::Work;
@@ -26,7 +26,7 @@ use super::work::Work;
 const HELD_OUT: &str = "held_out";
 
 /// Runs `probe`.
-pub fn run(what: &ProbeCommand, call: CommandCall<'_>) -> Result<Exit, Stopped> {
+pub fn run(what: &ProbeCommand, call: CommandCall<'_>) -> Result<(), Stopped> {
     match what {
         ProbeCommand::Train(training) => train(training, call),
         ProbeCommand::Calibrate(calibrating) => calibrate(calibrating, call),
@@ -34,7 +34,7 @@ pub fn run(what: &ProbeCommand, call: CommandCall<'_>) -> Result<Exit, Stopped> 
     }
 }
 
-fn train(what: &Training, call: CommandCall<'_>) -> Result<Exit, Stopped> {
+fn train(what: &Training, call: CommandCall<'_>) -> Result<(), Stopped> {
     let CommandCall { flags, paths, out } = call;
     let layers = demo::choose_layers(what.demo, flags, paths)?;
     let folders = folders_or_demo(&what.folders);
@@ -52,7 +52,7 @@ fn train(what: &Training, call: CommandCall<'_>) -> Result<Exit, Stopped> {
         out.text(&harmless(&card_text(&trained.file, &trained.card)))?;
     }
 
-    Ok(Exit::Done)
+    Ok(())
 }
 
 /// Returns these folders; the demo's when there are none.
@@ -87,7 +87,7 @@ fn read_questions(files: &[PathBuf], out: &mut Output) -> Result<Vec<ProbeQuesti
     Ok(questions)
 }
 
-fn calibrate(what: &Calibrating, call: CommandCall<'_>) -> Result<Exit, Stopped> {
+fn calibrate(what: &Calibrating, call: CommandCall<'_>) -> Result<(), Stopped> {
     let CommandCall { flags, paths, out } = call;
     let mut layers = demo::choose_layers(what.demo, flags, paths)?;
     layers.set("--limit", "probe.questions", &what.limit.to_string())?;
@@ -105,8 +105,7 @@ fn calibrate(what: &Calibrating, call: CommandCall<'_>) -> Result<Exit, Stopped>
     let file = paths.config.join("presets").join(format!("{preset}.toml"));
     write_preset(&file, &preset_text(&found))?;
     let value = serde_json::json!({ "calibration": found, "preset": preset, "file": file });
-    out.print(&value, || calibration_text(&found, &preset, &file))?;
-    Ok(Exit::Done)
+    out.print(&value, || calibration_text(&found, &preset, &file))
 }
 
 /// Returns the name of the preset for a generator: `searag-` and its file name.
@@ -161,7 +160,7 @@ struct Shown {
     problem: Option<Problem>,
 }
 
-fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<(), Stopped> {
     let read = |file: PathBuf| (probe::describe(&file), file);
     let found: Vec<(Result<ProbeCard, Problem>, PathBuf)> = match file {
         Some(file) => vec![read(file.to_owned())],
@@ -186,8 +185,8 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
                 problem,
             }
         });
-        out.json_pretty(&serde_json::json!({ "probes": shown.collect::<Vec<_>>() }))?;
-        return Ok(Exit::Done);
+        let shown: Vec<Shown> = shown.collect();
+        return Ok(out.json_pretty(&serde_json::json!({ "probes": shown }))?);
     }
 
     if found.is_empty() {
@@ -201,7 +200,7 @@ fn show(file: Option<&Path>, paths: &Paths, out: &mut Output) -> Result<Exit, St
         }
     }
 
-    Ok(Exit::Done)
+    Ok(())
 }
 
 fn card_text(file: &Path, card: &ProbeCard) -> String {

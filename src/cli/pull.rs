@@ -8,12 +8,12 @@ use crate::llm::{FoundModel, Runtime, discover};
 use crate::pull::{self, ModelTable, PullError, PullSettings, Reference};
 use crate::story::words;
 
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Failure, Stopped};
 use super::interrupt::Interrupt;
 use super::output::{Output, table};
 
 /// Downloads a model.
-pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, Stopped> {
+pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<(), Stopped> {
     let reference: Reference = reference
         .parse()
         .map_err(|error: Problem| Failure::from(error).into_usage())?;
@@ -31,8 +31,7 @@ pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, St
     })?;
 
     if out.json {
-        out.json_pretty(&pulled)?;
-        return Ok(Exit::Done);
+        return Ok(out.json_pretty(&pulled)?);
     }
     let is_pulled = |model: &FoundModel| model.name == pulled.name;
     let found = discover(paths).into_iter().find(is_pulled);
@@ -40,8 +39,7 @@ pub fn pull(reference: &str, paths: &Paths, out: &mut Output) -> Result<Exit, St
         return Err(problem.clone().into());
     }
     let role = found.and_then(|found| found.role);
-    out.text(&harmless(&report(&pulled, role)))?;
-    Ok(Exit::Done)
+    Ok(out.text(&harmless(&report(&pulled, role)))?)
 }
 
 fn report(pulled: &PulledModel, role: Option<ModelRole>) -> String {
@@ -66,7 +64,7 @@ pub fn recommend(
     memory_bytes: Option<u64>,
     paths: &Paths,
     out: &mut Output,
-) -> Result<Exit, Stopped> {
+) -> Result<(), Stopped> {
     let memory = match memory_bytes {
         Some(bytes) => MachineMemory {
             device: "--memory".to_owned(),
@@ -79,12 +77,11 @@ pub fn recommend(
     let offers = models.offers(&memory);
 
     if out.json {
-        out.json_pretty(&serde_json::json!({
+        return Ok(out.json_pretty(&serde_json::json!({
             "made": models.made,
             "memory": memory,
             "models": offers,
-        }))?;
-        return Ok(Exit::Done);
+        }))?);
     }
     for role in [
         ModelRole::Generator,
@@ -95,8 +92,7 @@ pub fn recommend(
         let list = offer_list(&Vec::from_iter(of_role), &memory);
         out.text(&format!("{}\n{list}\n", role.name()))?;
     }
-    out.dim(&remarks(&models.made, &memory))?;
-    Ok(Exit::Done)
+    Ok(out.dim(&remarks(&models.made, &memory))?)
 }
 
 /// Returns the models of a role, three lines each.

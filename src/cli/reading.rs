@@ -10,7 +10,7 @@ use crate::event::Metadata;
 use crate::story::text::one_line;
 use crate::story::words;
 
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Failure, Stopped};
 use super::output::Output;
 
 /// A file as it is read.
@@ -120,7 +120,7 @@ pub fn explain_file(
     file: &Path,
     settings: &CorpusSettings,
     out: &mut Output,
-) -> Result<Exit, Stopped> {
+) -> Result<(), Stopped> {
     let failed = |reason: String| {
         Failure::new(
             format!("nothing is read of {}: {reason}", file.display()),
@@ -132,6 +132,5 @@ pub fn explain_file(
     let document = document.map_err(|skipped| failed(skipped.reason))?;
 
     let read = ReadFile::new(&document);
-    out.print_line(&read, || read.text())?;
-    Ok(Exit::Done)
+    out.print_line(&read, || read.text())
 }

@@ -4,12 +4,12 @@ use std::path::Path;
 
 use crate::trace::read_run;
 
-use super::failure::{Exit, Stopped};
+use super::failure::Stopped;
 use super::output::Output;
 use super::text::{Detail, RunText};
 
 /// Prints a recorded run.
-pub fn print(file: &Path, out: &mut Output) -> Result<Exit, Stopped> {
+pub fn print(file: &Path, out: &mut Output) -> Result<(), Stopped> {
     let records = read_run(file)?;
     let mut text = RunText::new(Detail::Run);
     for record in &records {
@@ -19,5 +19,5 @@ pub fn print(file: &Path, out: &mut Output) -> Result<Exit, Stopped> {
             text.show(record, out)?;
         }
     }
-    Ok(Exit::Done)
+    Ok(())
 }

@@ -10,7 +10,7 @@ use crate::letters;
 use crate::story::text::{join, one_line};
 use crate::story::{find_order, mark_orders, words};
 
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Failure, Stopped};
 use super::folders::check_asked;
 use super::work::Work;
 
@@ -19,7 +19,7 @@ const MAX_CHARACTERS: usize = 200;
 
 impl Work<'_> {
     /// Updates the indexes and prints the best chunks for a query; nothing is generated.
-    pub fn search(mut self, folders: &[PathBuf], query: &str, limit: u32) -> Result<Exit, Stopped> {
+    pub fn search(mut self, folders: &[PathBuf], query: &str, limit: u32) -> Result<(), Stopped> {
         if query.trim().is_empty() {
             let advice = "pass it in quotes after the folder";
             return Err(Stopped::usage("the query is empty", advice));
@@ -46,8 +46,7 @@ impl Work<'_> {
         if out.json {
             let mut found = json_value(&retrieval).map_err(io::Error::from)?;
             mark_orders(&mut found, "hits");
-            out.json_line(&found)?;
-            return Ok(Exit::Done);
+            return Ok(out.json_line(&found)?);
         }
         if retrieval.hits.is_empty() {
             out.remark("nothing was found");
@@ -66,7 +65,7 @@ impl Work<'_> {
                 out.text(&format!("    {}\n", words::order(&order)))?;
             }
         }
-        Ok(Exit::Done)
+        Ok(())
     }
 }
 

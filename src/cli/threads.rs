@@ -11,7 +11,7 @@ use crate::story::{RecordedThread, Run, last_runs, turns, words};
 use crate::trace::{list_runs, name_thread, read_run, thread_names};
 
 use super::args::ThreadsCommand;
-use super::failure::{Exit, Stopped};
+use super::failure::Stopped;
 use super::output::Output;
 use super::replay;
 
@@ -66,7 +66,7 @@ pub fn run(
     command: Option<&ThreadsCommand>,
     sessions: &Path,
     out: &mut Output,
-) -> Result<Exit, Stopped> {
+) -> Result<(), Stopped> {
     let threads = list(sessions)?;
     match command {
         None => {
@@ -90,7 +90,7 @@ pub fn run(
         }
     }
 
-    Ok(Exit::Done)
+    Ok(())
 }
 
 fn list(sessions: &Path) -> Result<Vec<RecordedThread>, Stopped> {

@@ -31,11 +31,7 @@ pub fn run(listen: &str, call: CommandCall<'_>) -> Result<Exit, Stopped> {
     Ok(Exit::Failed)
 }
 
-fn announce(
-    address: SocketAddrV4,
-    devices: &[Device],
-    out: &mut Output,
-) -> Result<(), std::io::Error> {
+fn announce(address: SocketAddrV4, devices: &[Device], out: &mut Output) -> Result<(), Stopped> {
     let served = |device: &Device| {
         json!({
             "name": device.name,

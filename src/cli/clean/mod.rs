@@ -14,13 +14,13 @@ use crate::story::words;
 use self::leftovers::{Leftover, LeftoverKind, leftovers};
 use self::runs::{Outdated, find_outdated};
 use super::call::CommandCall;
-use super::failure::{Exit, Failure, Stopped};
+use super::failure::{Failure, Stopped};
 
 /// Lists or removes what is beyond the limits, the oldest last.
 ///
 /// # Errors
 /// A sessions folder that cannot be listed; a file that cannot be removed.
-pub fn run(is_dry: bool, call: CommandCall<'_>) -> Result<Exit, Stopped> {
+pub fn run(is_dry: bool, call: CommandCall<'_>) -> Result<(), Stopped> {
     let config = call.layers()?.config()?;
     let CommandCall { paths, out, .. } = call;
     let threads = find_outdated(&paths.sessions(), config.record.max_days)?;
@@ -52,8 +52,7 @@ pub fn run(is_dry: bool, call: CommandCall<'_>) -> Result<Exit, Stopped> {
         "threads": threads,
         "others": others,
     });
-    out.print(&value, || report(&threads, &others, is_dry))?;
-    Ok(Exit::Done)
+    out.print(&value, || report(&threads, &others, is_dry))
 }
 
 fn cannot_remove(path: &Path, error: &io::Error) -> Failure {

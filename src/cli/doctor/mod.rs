@@ -57,7 +57,7 @@ pub fn run(call: CommandCall<'_>) -> Result<Exit, Stopped> {
     Ok(if is_wrong { Exit::Failed } else { Exit::Done })
 }
 
-fn print(checks: &[Check], out: &mut Output) -> std::io::Result<()> {
+fn print(checks: &[Check], out: &mut Output) -> Result<(), Stopped> {
     let mut rows = Vec::new();
     for check in checks {
         let mark = match check.state {

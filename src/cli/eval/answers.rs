@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use super::asked::AskedQuestions;
 use super::variants::Variant;
+use crate::cli::args::Evaluation;
 use crate::cli::failure::{Failure, Stopped};
 use crate::cli::interrupt::Interrupt;
 use crate::cli::output::Output;
@@ -22,12 +23,7 @@ pub(super) struct Setting<'a> {
     pub asked: &'a AskedQuestions,
     pub paths: &'a Paths,
     pub interrupt: &'a Interrupt,
-    /// Whether questions are searched for and not answered.
-    pub retrieval_only: bool,
-    /// Whether wrong answers are diagnosed.
-    pub diagnose: bool,
-    /// Whether questions are asked again with their context disturbed.
-    pub stress: bool,
+    pub what: &'a Evaluation,
 }
 
 /// Asks what the journal does not hold yet.
@@ -149,7 +145,7 @@ impl Answers for UnderPreset<'_> {
         publish: &mut dyn FnMut(&Event) -> Flow,
     ) -> Result<(), Problem> {
         let mut overrides = self.limits(question);
-        if self.setting.retrieval_only {
+        if self.setting.what.retrieval_only {
             return self.find(question, &overrides, publish);
         }
 
@@ -172,9 +168,9 @@ impl Answers for UnderPreset<'_> {
         run: &Run,
         publish: &mut dyn FnMut(&Event) -> Flow,
     ) -> Result<Examined, Problem> {
-        let Setting {
+        let Evaluation {
             diagnose, stress, ..
-        } = *self.setting;
+        } = *self.setting.what;
         let mut examined = Examined::default();
         if !(diagnose || stress) || question.answers.is_empty() {
             return Ok(examined);

@@ -79,9 +79,7 @@ fn evaluate(what: &Evaluation, layers: &Layers, call: CommandCall<'_>) -> Result
         asked: &asked,
         paths,
         interrupt: &interrupt,
-        retrieval_only: what.retrieval_only,
-        diagnose: what.diagnose,
-        stress: what.stress,
+        what,
     };
     let ended = answers::ask(&plan, &variants, &mut journal, &setting, out)?;
     if ended == Ended::Stopped {
@@ -229,7 +227,7 @@ fn print(
         out.remark(&format!("wrote {shown}"));
     }
 
-    Ok(out.print(report, || eval::markdown(report))?)
+    out.print(report, || eval::markdown(report))
 }
 
 /// Prints the first remarks on standard error, and the number of the others.
