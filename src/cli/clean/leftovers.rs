@@ -42,16 +42,6 @@ pub(super) enum LeftoverKind {
 }
 
 impl LeftoverKind {
-    pub const ALL: [Self; 7] = [
-        Self::Evaluation,
-        Self::ProbeJournal,
-        Self::PassageFolder,
-        Self::KeptPrompt,
-        Self::AbandonedIndex,
-        Self::UnfinishedFile,
-        Self::OldQuestion,
-    ];
-
     /// Returns the bytes that are kept of this kind.
     fn max_bytes(self) -> u64 {
         match self {

@@ -11,7 +11,7 @@ use std::{fs, io};
 use crate::story::text::one_line;
 use crate::story::words;
 
-use self::leftovers::{Leftover, LeftoverKind, leftovers};
+use self::leftovers::{Leftover, leftovers};
 use self::runs::{Outdated, find_outdated};
 use super::call::CommandCall;
 use super::failure::{Failure, Stopped};
@@ -92,10 +92,10 @@ fn sums(threads: &[Outdated], others: &[Leftover]) -> Vec<String> {
     let runs: usize = threads.iter().map(|of| of.thread.runs.len()).sum();
     let bytes = threads.iter().map(|of| of.bytes).sum();
     let mut sums = vec![("run", runs as u64, bytes)];
-    for kind in LeftoverKind::ALL {
-        let of_kind = || others.iter().filter(|other| other.kind == kind);
-        let count = of_kind().map(|other| other.count).sum();
-        sums.push((kind.noun(), count, of_kind().map(|other| other.bytes).sum()));
+    for alike in others.chunk_by(|one, next| one.kind == next.kind) {
+        let count = alike.iter().map(|other| other.count).sum();
+        let bytes = alike.iter().map(|other| other.bytes).sum();
+        sums.push((alike[0].kind.noun(), count, bytes));
     }
 
     let sums = sums.into_iter().filter(|(_, count, _)| *count > 0);
