@@ -74,11 +74,7 @@ impl Interrupt {
 
     /// Returns the state as an observer's answer.
     pub fn flow(&self) -> Flow {
-        if self.is_seen() {
-            Flow::Stop
-        } else {
-            Flow::Continue
-        }
+        Flow::stop_if(self.is_seen())
     }
 
     /// Returns the flag that stops a model call.

@@ -78,12 +78,7 @@ impl<'a> Observer<'a> {
         if self.broken.is_none() {
             self.broken = self.write(record).err();
         }
-        let is_broken = self.broken.is_some();
-        if is_broken {
-            Flow::Stop
-        } else {
-            self.interrupt.flow()
-        }
+        Flow::stop_if(self.broken.is_some() || self.interrupt.is_seen())
     }
 
     /// Clears the progress line after a task, and returns the error of an output that was closed.
