@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::config::{Config, Paths};
 use crate::corpus::fold_white_space;
-use crate::event::{Event, Problem, Thread};
+use crate::event::{Problem, Thread};
 use crate::story::text::one_line;
 use crate::story::{RecordedThread, Run, last_runs, turns, words};
 use crate::trace::{list_runs, name_thread, read_run, thread_names};
@@ -121,13 +121,7 @@ fn find_or_fail<'t>(
 fn read_turns(thread: &RecordedThread) -> Result<Thread, Stopped> {
     let mut runs = Vec::new();
     for summary in last_runs(&thread.runs) {
-        let mut run = Run::new(&summary.run);
-        for record in read_run(Path::new(&summary.file))? {
-            if let Event::Run(event) = &record.event {
-                run.apply(event, record.t_us);
-            }
-        }
-        runs.push(run);
+        runs.push(Run::from_records(&read_run(Path::new(&summary.file))?));
     }
 
     Ok(Thread {

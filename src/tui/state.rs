@@ -125,7 +125,7 @@ impl State {
                 self.models.insert(role, Model::Loading { file, fraction });
             }
             SessionEvent::ModelLoaded { model, wall_ms } => {
-                self.model_ready(Box::new(model), wall_ms)
+                self.model_ready(Box::new(model), wall_ms);
             }
             SessionEvent::CorpusOpened { corpus } => self.corpus_opened(&corpus),
             SessionEvent::IndexProgressed { mut progress } => {

@@ -15,7 +15,7 @@ use crate::serve::queue::{
     self, Caller, QuestionRequest, Refusal, SearchRequest, SharedEngine, to_json,
 };
 use crate::story::text::one_line;
-use crate::story::{PassageTrace, TextProgress, words};
+use crate::story::{PassageTrace, Run, TextProgress, words};
 
 /// Lines of a document that are returned unless a last line is given.
 const SOURCE_LINES: u32 = 500;
@@ -234,7 +234,7 @@ async fn explain(
     };
 
     engine.ready(caller).await?;
-    let run = queue::fold(&records);
+    let run = Run::from_records(&records);
     let command = Command::TracePassage {
         phrase: phrase.clone(),
         queries: PassageTrace::queries(&run),
@@ -254,7 +254,7 @@ async fn measure(
     engine: &SharedEngine,
     caller: &Caller,
 ) -> Result<Value, Refusal> {
-    let run = queue::fold(&queue::read(engine, &arguments.run)?);
+    let run = Run::from_records(&queue::read(engine, &arguments.run)?);
     let references = toml::Value::from(arguments.references).to_string();
     let command = Command::MeasureUtility {
         run: run.id.clone(),

@@ -16,5 +16,5 @@ pub use caller::Caller;
 pub use engine::SharedEngine;
 pub use refusal::{Refusal, RefusalKind};
 pub use requests::{QuestionRequest, SearchRequest, answer, ask, search, to_json};
-pub use runs::{fold, is_step, read};
+pub use runs::{is_step, read};
 pub use status::Status;

@@ -12,12 +12,11 @@ use crate::event::{
     Verdict, json_value,
 };
 use crate::host::{DocumentFlags, search_settings};
-use crate::story::mark_orders;
+use crate::story::{Run, mark_orders};
 
 use super::caller::Caller;
 use super::engine::SharedEngine;
 use super::refusal::{Refusal, invalid};
-use super::runs;
 
 /// Chunks that a search returns unless a number is given.
 const SEARCH_LIMIT: u32 = 10;
@@ -203,7 +202,7 @@ pub fn answer(records: &[Arc<Record>]) -> Result<Value, Refusal> {
             _ => {}
         }
     }
-    let run = runs::fold(records);
+    let run = Run::from_records(records);
     let hits = run.numbered_hits().into_iter();
     let answer = RunAnswer {
         run: &run.id,

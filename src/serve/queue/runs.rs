@@ -1,10 +1,8 @@
 //! Recorded runs as clients see them: those over the served folders.
 
-use std::borrow::Borrow;
 use std::path::Path;
 
 use crate::event::{Event, Record, RunEvent};
-use crate::story::Run;
 use crate::trace::{list_runs, read_run};
 
 use super::engine::SharedEngine;
@@ -25,18 +23,6 @@ pub fn read(engine: &SharedEngine, id: &str) -> Result<Vec<Record>, Refusal> {
         )
     })?;
     Ok(read_run(Path::new(&run.file))?)
-}
-
-/// Returns the run that the records describe.
-pub fn fold<R: Borrow<Record>>(records: &[R]) -> Run {
-    let mut records = records.iter().map(Borrow::borrow).peekable();
-    let mut run = Run::new(records.peek().map_or("", |record| &record.run));
-    for record in records {
-        if let Event::Run(event) = &record.event {
-            run.apply(event, record.t_us);
-        }
-    }
-    run
 }
 
 /// Returns whether a record says what happened in a run, rather than each token, prompt and model

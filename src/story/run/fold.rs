@@ -1,7 +1,9 @@
 //! The fold: what each event does to a run.
 
+use std::borrow::Borrow;
+
 use crate::config::Config;
-use crate::event::{self, CallUsage, GateCard, LeftOut, RunEvent, Utility};
+use crate::event::{self, CallUsage, Event, GateCard, LeftOut, Record, RunEvent, Utility};
 use crate::story::lookup::Lookup;
 use crate::story::progress::TextProgress;
 use crate::story::question::{FollowUp, Rewritten};
@@ -13,6 +15,18 @@ use super::call::Call;
 use super::state::Run;
 
 impl Run {
+    /// Returns the run that these records describe.
+    pub fn from_records<R: Borrow<Record>>(records: &[R]) -> Self {
+        let mut records = records.iter().map(Borrow::borrow).peekable();
+        let mut run = Self::new(records.peek().map_or("", |record| &record.run));
+        for record in records {
+            if let Event::Run(event) = &record.event {
+                run.apply(event, record.t_us);
+            }
+        }
+        run
+    }
+
     /// Takes in an event that happened `t_us` microseconds after the run started. The arms are in
     /// the order of the stages.
     pub fn apply(&mut self, event: &RunEvent, t_us: u64) {
