@@ -100,8 +100,8 @@ impl View for Refinement {
         format!("rewording {}{part}", entropies.join(" → "))
     }
 
-    /// The rephrasing of a selected chunk where it has one, else its text; the answers of a selected
-    /// round.
+    /// The rephrasing of a selected chunk where it has one, else its text; the answers of a
+    /// selected round.
     fn copy(&self, scene: &Scene<'_>, scroll: &Scroll) -> Option<Copied> {
         let run = scene.run?;
         let item = scroll.selected?;
