@@ -144,7 +144,6 @@ pub struct Scope {
 impl Scope {
     /// Returns what sets each of two questions apart: without the words at both ends that they have
     /// in common, but those in capitals beside it. Other subjects stay as they are.
-    #[must_use]
     pub fn names(&self) -> Vec<String> {
         match self.subjects.as_slice() {
             [one, other] if one.ends_with('?') => vec![apart(one, other), apart(other, one)],
@@ -252,14 +251,12 @@ pub struct Conflict {
 
 impl Verdict {
     /// Returns the word that carries the answer and of which the model was unsure.
-    #[must_use]
     pub fn unsure_word(&self) -> Option<&UncertainWord> {
         let least = self.least_certain.as_ref();
         least.filter(|word| word.probability < 0.5)
     }
 
     /// Returns whether the answer states something that is not in the documents.
-    #[must_use]
     pub fn is_unfounded(&self) -> bool {
         let is_stated = self.statements > 0 && self.uncited.len() == self.statements as usize;
         self.kind == VerdictKind::NotInDocuments && is_stated
@@ -278,7 +275,6 @@ pub struct VerdictFit {
 
 impl VerdictFit {
     /// Returns the share of right answers among those whose verdict has this probability, in 0..=1.
-    #[must_use]
     pub fn apply(&self, probability: f32) -> f32 {
         logistic(self.slope * logit_of(probability) + self.constant)
     }

@@ -100,7 +100,6 @@ impl ChunkText {
     }
 
     /// Returns the path of its document and the headings above it that its text does not repeat.
-    #[must_use]
     pub fn names(&self) -> Vec<&str> {
         let headings = unsaid_headings(&self.headings, &self.text);
         iter::once(self.document.as_str()).chain(headings).collect()
@@ -118,7 +117,6 @@ impl ChunkText {
     }
 
     /// Returns its text as an embedder reads it.
-    #[must_use]
     pub fn embedded_text(&self) -> String {
         embedded_text(&self.document, &self.headings, &self.text)
     }
@@ -207,7 +205,6 @@ pub struct WordScore {
 
 impl Hit {
     /// A chunk that is in neither list, with its place in the fused one.
-    #[must_use]
     pub fn new(chunk: ChunkText, fused: Ranked) -> Self {
         Self {
             chunk,
@@ -217,7 +214,6 @@ impl Hit {
     }
 
     /// A chunk that no search ranked, at a place behind those that one did.
-    #[must_use]
     pub fn with_rank(chunk: ChunkText, rank: u32) -> Self {
         Self::new(chunk, Ranked { score: 0.0, rank })
     }

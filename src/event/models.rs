@@ -131,13 +131,11 @@ pub struct MachineMemory {
 
 impl MachineMemory {
     /// Returns whether a model fits; `None` where the free memory is not known.
-    #[must_use]
     pub fn fits(&self, need: MemoryNeed) -> Option<bool> {
         Some(need.bytes() <= self.free_bytes?)
     }
 
     /// Returns whether a model of this size reads sources too slowly here.
-    #[must_use]
     pub fn is_slow_with(&self, role: ModelRole, file_bytes: u64) -> bool {
         let most = self.timely_bytes.unwrap_or(u64::MAX);
         role == ModelRole::Generator && file_bytes > most
@@ -231,7 +229,6 @@ pub struct ModelList {
 
 impl ModelList {
     /// Returns the place of the best generator among the models to download.
-    #[must_use]
     pub fn best_generator(&self) -> Option<usize> {
         let mut offered = self.offered.iter();
         offered.position(|model| model.is_best && model.role == ModelRole::Generator)

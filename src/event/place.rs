@@ -103,7 +103,6 @@ pub fn unsaid_headings<'a>(headings: &'a [String], text: &'a str) -> impl Iterat
 }
 
 /// Returns the name of a document's file without its extension.
-#[must_use]
 pub fn document_stem(document: &str) -> &str {
     let stem = Path::new(document).file_stem();
     stem.and_then(OsStr::to_str).unwrap_or_default()
@@ -111,7 +110,6 @@ pub fn document_stem(document: &str) -> &str {
 
 /// Returns the text of a chunk as an embedder reads it: the words of its file's name and of the
 /// headings above it, which a section seldom repeats, then its own.
-#[must_use]
 pub fn embedded_text(document: &str, headings: &[String], text: &str) -> String {
     let stem = document_stem(document).replace(['-', '_'], " ");
     let headings = unsaid_headings(headings, text);

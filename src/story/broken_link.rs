@@ -79,7 +79,6 @@ pub enum Found {
 impl BrokenLink {
     /// Returns the link that the facts show to be the first broken one; `None` where the answer
     /// holds what is expected.
-    #[must_use]
     pub fn first(facts: &Facts<'_>) -> Option<Self> {
         if facts.is_said {
             return None;
@@ -156,13 +155,11 @@ impl BrokenLink {
     }
 
     /// Returns the name of the link.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.describe().1
     }
 
     /// Returns whether the passage was in the prompt.
-    #[must_use]
     pub fn is_of_model(self) -> bool {
         self.place() == UNDERSTOOD
     }

@@ -13,7 +13,7 @@ use super::broken_link::{BrokenLink, Facts, Found, UNDERSTOOD, end};
 use super::funnel::Mark;
 use super::lookup::Lookup;
 use super::run::Run;
-use super::text::one_line;
+use super::text::{join, one_line};
 use super::words;
 
 /// The links of the chain, in order.
@@ -38,7 +38,6 @@ pub struct Expected {
 
 impl Expected {
     /// Expects this text of a user: an answer, or words of a passage.
-    #[must_use]
     pub fn from_text(text: &str) -> Self {
         Self {
             passages: vec![text.to_owned()],
@@ -65,7 +64,6 @@ pub struct FoundPassage {
 
 impl FoundPassage {
     /// Finds the chunks that hold a passage in a run; `None` where none does.
-    #[must_use]
     pub fn new(run: &Run, traced: &[TracedLookup]) -> Option<Self> {
         let chunks = traced.iter().flat_map(|traced| {
             let own = |lookup: &&Lookup| lookup.step == traced.step;
@@ -104,13 +102,11 @@ impl FoundPassage {
     }
 
     /// Returns how far it came, from 0.
-    #[must_use]
     pub fn progress(&self) -> (Found, u32) {
         (self.found, progress(&self.marks))
     }
 
     /// Returns its rank among the chunks that the context takes the first of.
-    #[must_use]
     pub fn rank(&self) -> Option<u32> {
         let ranks = self.marks.iter().rev().find_map(|mark| match mark {
             Mark::Reranked { rank, .. } | Mark::Hit { rank, .. } => Some(*rank),
@@ -191,7 +187,6 @@ pub struct Tried {
 
 impl Tried {
     /// Sums up the run with a change.
-    #[must_use]
     pub fn new(
         change: &str,
         settings: Vec<(String, String)>,
@@ -213,7 +208,6 @@ impl Tried {
     }
 
     /// Returns what became of the passage and of the answer.
-    #[must_use]
     pub fn result(&self) -> String {
         let used = self.label.map(|label| format!("used as [{label}]; "));
         format!("{}the answer is: {}", used.unwrap_or_default(), self.answer)
@@ -252,7 +246,6 @@ pub struct Diagnosis {
 
 impl Diagnosis {
     /// Words what the facts about a run show.
-    #[must_use]
     pub fn new(
         run: &Run,
         expected: Expected,
@@ -329,7 +322,6 @@ fn word_finding(
 }
 
 /// Returns a sign for what holds, what does not, and what is not known.
-#[must_use]
 pub fn sign(holds: Option<bool>) -> &'static str {
     match holds {
         Some(true) => "✓",
@@ -340,7 +332,6 @@ pub fn sign(holds: Option<bool>) -> &'static str {
 
 impl Diagnosis {
     /// Returns it as lines of text.
-    #[must_use]
     pub fn text(&self) -> String {
         let expected = self.expected.passages.iter();
         let expected = expected.map(|passage| format!("expected: “{}”", one_line(passage)));
@@ -387,11 +378,8 @@ fn name_missing(expected: &Expected, others: &OtherFiles) -> String {
         more => format!(" and {more} more"),
     };
     let files = words::quantity(unreadable.len() as u64, "file");
-    let named: Vec<String> = named.collect();
-    format!(
-        "{missing}; {files} could not be read and may: {}{more}",
-        named.join(", ")
-    )
+    let named = join(named, ", ");
+    format!("{missing}; {files} could not be read and may: {named}{more}")
 }
 
 /// Returns what the model made of a passage in its prompt.

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::letters::{SENTENCE_ENDS, is_dense, is_unseen};
 
-use super::text::one_line;
+use super::text::{join, one_line};
 
 /// Orders: the beginning of a clause, then a word of each other list in the rest of the sentence;
 /// an empty list asks for none. A space behind a word asks for the end of the word, too. Of a list
@@ -52,7 +52,6 @@ const REACH: usize = 80;
 const SHOWN: usize = 80;
 
 /// Returns the first part of a text that addresses the model, on one line; `None` where none does.
-#[must_use]
 pub fn find_order(text: &str) -> Option<String> {
     let shown: Vec<char> = text.chars().filter_map(show).collect();
     let lower: String = shown.iter().map(|c| lower_case(*c)).collect();
@@ -69,9 +68,7 @@ pub fn find_order(text: &str) -> Option<String> {
         let is_order = is_word && words <= LEAD_WORDS && gives_order(&lower[at..]);
         if (is_order || begins_turn(rest)) && !is_quoted && !QUOTES.contains(before) {
             let order: String = rest.iter().take(SHOWN).collect();
-            return Some(one_line(
-                &order.split_whitespace().collect::<Vec<_>>().join(" "),
-            ));
+            return Some(one_line(&join(order.split_whitespace(), " ")));
         }
         if rest[0] == '\n' || CLAUSE_ENDS.contains(c) {
             words = 0;

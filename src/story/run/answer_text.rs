@@ -15,7 +15,6 @@ pub struct AnswerText {
 
 impl Run {
     /// Returns the sentences of the answer in their paragraphs, lists, tables and code blocks.
-    #[must_use]
     pub fn answer_text(&self) -> AnswerText {
         let mut answer = AnswerText::default();
         for (at, step) in self.steps.iter().enumerate() {
@@ -36,7 +35,6 @@ impl Run {
     }
 
     /// Returns the white space in front of a sentence: what the model wrote, where it wrote any.
-    #[must_use]
     pub fn space_before(&self, at: usize) -> String {
         let (Some(step), Some(before)) = (self.steps.get(at), self.steps[..at].last()) else {
             return String::new();

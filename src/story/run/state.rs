@@ -140,7 +140,6 @@ impl Run {
 
     /// Returns the short answer to a question for a name, a number or a date, where it is not the
     /// whole text, nor all of it but the source behind it that says otherwise.
-    #[must_use]
     pub fn short_answer(&self) -> Option<&str> {
         let text = one_line(self.text.trim());
         let rest = text.strip_prefix(&self.answer);

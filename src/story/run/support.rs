@@ -23,7 +23,6 @@ pub const LEGEND: &str = "✓ a source holds it, ≈ a source has part of its wo
     ? the model was unsure, ≠ another source says otherwise, · not judged";
 
 impl SupportSign {
-    #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Contradicted => "≠",
@@ -38,7 +37,6 @@ impl SupportSign {
 
 impl Run {
     /// Returns the sign of what supports a sentence of the answer.
-    #[must_use]
     pub fn support_sign(&self, step: &Step) -> SupportSign {
         let verdict = self.verdict.as_ref();
         let is = |kind| verdict.is_some_and(|verdict| verdict.kind == kind);
@@ -72,7 +70,6 @@ impl Run {
 
     /// Returns the word of a sentence that carries an answer in question and of which the model was
     /// unsure.
-    #[must_use]
     pub fn word_in_question(&self, step: &Step) -> Option<&UncertainWord> {
         let verdict = self.verdict.as_ref()?;
         let word = self.unsure_word(step);

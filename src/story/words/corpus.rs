@@ -40,8 +40,7 @@ pub fn metadata(metadata: &Metadata) -> String {
     let author = metadata.author.as_ref();
     let author = author.map(|author| format!("by {author}"));
     let parts = [metadata.title.clone(), author, metadata.date.clone()];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
-    parts.join(", ")
+    join(parts.into_iter().flatten(), ", ")
 }
 
 /// Returns the documents that a search was limited to, as `reports/**: 12 of 140 documents`.
@@ -157,13 +156,10 @@ fn files_left_out(omitted: &OmittedFiles) -> String {
 
     let is_counted = omitted.files < OmittedFiles::MAX_FILES;
     let least = if is_counted { "" } else { "at least " };
-    let names: Vec<String> = omitted.names.iter().map(|name| one_line(name)).collect();
+    let names = join(omitted.names.iter().map(|name| one_line(name)), ", ");
     let is_whole = omitted.names.len() as u64 == omitted.files;
     let more = if is_whole { "" } else { ", …" };
-    format!(
-        "{least}{files} ({way_in} reads them): {}{more}",
-        names.join(", ")
-    )
+    format!("{least}{files} ({way_in} reads them): {names}{more}")
 }
 
 /// Returns that a folder is ready for questions.

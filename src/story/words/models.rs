@@ -22,7 +22,6 @@ pub fn device(card: &ModelCard) -> String {
 }
 
 /// Returns how a model suits the machine; empty where the free memory is not known.
-#[must_use]
 pub fn fit(fits: Option<bool>, is_slow: bool) -> &'static str {
     match fits {
         Some(true) if is_slow => "slow here",
@@ -56,7 +55,6 @@ pub const PRACTICE: &str = "practice model: often wrong about your own documents
 
 /// Returns what to expect of answers about other documents than the demo's while the generator is a
 /// bundled one.
-#[must_use]
 pub fn practice(prompt: AnswerPrompt) -> &'static str {
     match prompt {
         AnswerPrompt::Auto | AnswerPrompt::Quotes => {

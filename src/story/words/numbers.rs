@@ -20,7 +20,6 @@ pub fn quantity(number: u64, thing: &str) -> String {
 }
 
 /// Rounds to two digits; what rounds to zero has no sign.
-#[must_use]
 pub fn hundredths(value: f32) -> f32 {
     (value * 100.0).round() / 100.0 + 0.0
 }

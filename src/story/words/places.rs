@@ -2,7 +2,7 @@
 
 use crate::event::{ChunkCopy, ChunkText, Citation, Hit, Place, PlaceUnit, Ranked, WordScore};
 use crate::story::lookup::Lookup;
-use crate::story::text::one_line;
+use crate::story::text::{join, one_line};
 
 /// Returns lines of a file as `12` or `12-14`.
 pub fn lines(first: u32, last: u32) -> String {
@@ -129,7 +129,6 @@ pub fn chunk_location(chunk: &ChunkText) -> String {
 }
 
 /// Returns the words behind the BM25 score of a chunk, with their parts of it.
-#[must_use]
 pub fn word_scores(bm25: Option<Ranked>, words: &[WordScore]) -> Option<String> {
     let word = |scored: &WordScore| {
         let word = format!("{} {:.2}", scored.word, scored.score);
@@ -139,8 +138,8 @@ pub fn word_scores(bm25: Option<Ranked>, words: &[WordScore]) -> Option<String> 
             word
         }
     };
-    let named: Vec<String> = words.iter().map(word).collect();
-    let mut sum = format!("bm25 {:.2} = {}", bm25?.score, named.join(" + "));
+    let named = join(words.iter().map(word), " + ");
+    let mut sum = format!("bm25 {:.2} = {named}", bm25?.score);
     if words.iter().all(|word| word.stop_word) {
         sum.push_str(": stop words alone, which every text has");
     }
@@ -149,7 +148,6 @@ pub fn word_scores(bm25: Option<Ranked>, words: &[WordScore]) -> Option<String> 
 
 /// Returns the better hit that raised a hit, if one did, or by which alone it was found: it names
 /// the document; or the hit of another name that it was put in front of.
-#[must_use]
 pub fn naming_hit(hit: &Hit, lookup: &Lookup) -> Option<String> {
     if let Some(other) = hit.asked_before.and_then(|other| lookup.hit(other)) {
         let location = chunk_location(&other.chunk);

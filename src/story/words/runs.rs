@@ -52,7 +52,6 @@ pub fn left(progress: Option<TextProgress>) -> String {
 }
 
 /// Returns the name of a preset for people, with the word where it would not be taken for one.
-#[must_use]
 pub fn preset(name: &str) -> Cow<'_, str> {
     match preset_name(name) {
         same if same == name => Cow::Owned(format!("preset {name}")),
@@ -61,7 +60,6 @@ pub fn preset(name: &str) -> Cow<'_, str> {
 }
 
 /// Returns the name of a preset for people.
-#[must_use]
 pub fn preset_name(name: &str) -> &str {
     match name {
         "naive" => "plain search",

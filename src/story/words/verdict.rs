@@ -1,6 +1,7 @@
 //! The verdict on an answer as one line.
 
 use crate::event::{Conflict, QuestionKind, Scope, Support, Verdict, VerdictKind};
+use crate::story::text::join;
 
 use super::numbers::{percent, quantity};
 
@@ -42,12 +43,11 @@ impl Searched {
             (self.excluded_passages, "passage"),
         ];
         let excluded = excluded.into_iter().filter(|(number, _)| *number > 0);
-        let excluded: Vec<String> = excluded
-            .map(|(number, one)| format!("{} excluded", quantity(number, one)))
-            .collect();
+        let excluded = excluded.map(|(number, one)| format!("{} excluded", quantity(number, one)));
+        let excluded = join(excluded, ", ");
         let mut name = format!("{} not in {place}", verdict_sign(kind));
         if !excluded.is_empty() {
-            name.push_str(&format!(" ({})", excluded.join(", ")));
+            name.push_str(&format!(" ({excluded})"));
         }
         name
     }
@@ -91,7 +91,6 @@ pub fn filtered_verdict(kind: VerdictKind) -> String {
 
 /// Returns what was searched or read for a question whose words give it this scope. `passages` is
 /// the number of those that were read.
-#[must_use]
 pub fn scope(scope: &Scope, passages: u64) -> String {
     let documents = scope.documents.join(", ");
     let read = quantity(passages, "passage");
@@ -106,13 +105,11 @@ pub fn scope(scope: &Scope, passages: u64) -> String {
         QuestionKind::Summary => return format!("{documents} read in its order, {read}"),
     };
     let alone = (!documents.is_empty()).then(|| format!("in {documents} alone"));
-    let parts: Vec<String> = widely.into_iter().chain(alone).collect();
-    parts.join(", ")
+    join(widely.into_iter().chain(alone), ", ")
 }
 
 /// Returns how probably the sources answer the question; where no model was asked, how probably
 /// they are about it, which their words and vectors say.
-#[must_use]
 pub fn support(support: Support) -> String {
     let share = percent(support.probability);
     match support.stated {
@@ -122,7 +119,6 @@ pub fn support(support: Support) -> String {
 }
 
 /// Returns the probability that the model gave a word.
-#[must_use]
 pub fn likely(probability: f32) -> String {
     format!("{} likely", percent(probability))
 }
