@@ -6,13 +6,14 @@ use std::path::PathBuf;
 use crate::event::{ChunkText, Event, Hit, LocalModel, Place, RunSummary};
 use crate::guide;
 
-use super::keys::{Action, Context};
-use super::page::Page;
+pub use super::keys::{Action, Context};
+pub use super::page::Page;
 pub use super::scene::Scene;
 use super::state::State;
 use super::text;
+pub use super::theme::Tone;
 use super::ui::Purpose;
-use super::viewport::{Content, Item, Scroll};
+pub use super::viewport::{Content, Item, Scroll};
 
 /// A pane or an overlay: rows with a title, and what keys do to them.
 pub trait View {

@@ -7,12 +7,10 @@ use ratatui::text::Span;
 use crate::config::{SETTINGS, Setting, SettingReader};
 use crate::event::{Hit, Outcome};
 use crate::story::{Run, words};
-use crate::tui::keys::{Action, Context};
-use crate::tui::page::Page;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::view::{Copied, Request, Scene, Size, View};
-use crate::tui::viewport::{Item, Scroll};
+use crate::tui::view::{
+    Action, Context, Copied, Item, Page, Request, Scene, Scroll, Size, Tone, View,
+};
 
 /// Cells of the column of names.
 const NAMES: usize = 12;

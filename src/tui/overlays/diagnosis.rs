@@ -3,14 +3,10 @@
 
 use crate::story::{ChainLink, Diagnosis as Found, Tried, sign};
 use crate::tui::diagnosing::Diagnosing;
-use crate::tui::keys::{Action, Context};
-use crate::tui::page::Page;
 use crate::tui::text;
-use crate::tui::theme::Tone;
 use crate::tui::trial::End;
 use crate::tui::ui::Purpose;
-use crate::tui::view::{Copied, Request, Scene, View};
-use crate::tui::viewport::{Item, Scroll};
+use crate::tui::view::{Action, Context, Copied, Item, Page, Request, Scene, Scroll, Tone, View};
 
 use super::trials::{HINTS, end_row};
 

@@ -4,9 +4,7 @@ use ratatui::text::Line;
 
 use crate::guide::{self, unwrap_paragraphs};
 use crate::tui::document::{self, Lines};
-use crate::tui::page::Page;
-use crate::tui::view::{Copied, Scene, Size, View};
-use crate::tui::viewport::Scroll;
+use crate::tui::view::{Copied, Page, Scene, Scroll, Size, View};
 
 /// A page of the guide, rendered as the source viewer renders Markdown.
 pub struct Guide {

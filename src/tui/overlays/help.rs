@@ -1,11 +1,7 @@
 //! The help overlay.
 
-use crate::tui::keys::{Action, Context};
-use crate::tui::page::Page;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::view::{Request, Scene, Size, View};
-use crate::tui::viewport::Scroll;
+use crate::tui::view::{Action, Context, Page, Request, Scene, Scroll, Size, Tone, View};
 
 /// The signs in front of the sentences of an answer.
 const SIGNS: &str = "Signs in front of a sentence: ✓ a source holds it, ≈ a source has some of its words, ○ none does, ? the model was unsure, ≠ another source says \

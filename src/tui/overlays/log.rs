@@ -1,9 +1,6 @@
 //! The log overlay.
 
-use crate::tui::page::Page;
-use crate::tui::theme::Tone;
-use crate::tui::view::{Copied, Scene, View};
-use crate::tui::viewport::Scroll;
+use crate::tui::view::{Copied, Page, Scene, Scroll, Tone, View};
 
 /// Warnings and errors, the latest first.
 pub struct Log;

@@ -35,13 +35,10 @@ use ratatui::layout::Rect;
 
 use crate::event::Event;
 
-use super::keys::Action;
 use super::layout;
-use super::page::Page;
 use super::state::State;
 use super::ui::TypedText;
-use super::view::{Reaction, Request, Scene, View};
-use super::viewport::{Content, Scroll};
+use super::view::{Action, Content, Page, Reaction, Request, Scene, Scroll, View};
 
 /// Minimum width of the screen beside an overlay, both sides together; the overlay takes a narrower
 /// strip.

@@ -9,15 +9,13 @@ use crate::event::{
     SessionEvent, harmless,
 };
 use crate::story::words;
-use crate::tui::keys::{Action, Context};
 use crate::tui::offer::answers_for_practice;
-use crate::tui::page::Page;
 use crate::tui::state::{Model, State};
 use crate::tui::text;
-use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
-use crate::tui::view::{Copied, Reaction, Request, Scene, View};
-use crate::tui::viewport::{Content, Item, Scroll};
+use crate::tui::view::{
+    Action, Content, Context, Copied, Item, Page, Reaction, Request, Scene, Scroll, Tone, View,
+};
 
 /// Cells of the columns besides the name.
 const ROLES: usize = 10;

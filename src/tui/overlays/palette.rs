@@ -4,11 +4,9 @@ use ratatui::text::Line;
 
 use crate::guide;
 use crate::story::words;
-use crate::tui::keys::{Action, Context};
-use crate::tui::page::Page;
-use crate::tui::theme::Tone;
-use crate::tui::view::{Filter, Request, Scene, Size, View};
-use crate::tui::viewport::{Item, Scroll};
+use crate::tui::view::{
+    Action, Context, Filter, Item, Page, Request, Scene, Scroll, Size, Tone, View,
+};
 use crate::tui::{fuzzy, text};
 
 /// Every command by name, filtered by the typed text.

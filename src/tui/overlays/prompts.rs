@@ -4,11 +4,8 @@ use ratatui::text::{Line, Span};
 
 use crate::config::AnswerPrompt;
 use crate::story::{Call, Run};
-use crate::tui::page::Page;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::view::{Copied, Scene, Size, View};
-use crate::tui::viewport::{Item, Scroll};
+use crate::tui::view::{Copied, Item, Page, Scene, Scroll, Size, Tone, View};
 
 /// The exact text of every model call of the run.
 pub struct Prompts;

@@ -4,12 +4,8 @@ use ratatui::text::Span;
 
 use crate::event::IndexReport;
 use crate::story::words;
-use crate::tui::keys::Action;
-use crate::tui::page::Page;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::view::{Copied, Scene, View};
-use crate::tui::viewport::Scroll;
+use crate::tui::view::{Action, Copied, Page, Scene, Scroll, Tone, View};
 
 /// Cells of the column of names.
 const NAMES: usize = 11;

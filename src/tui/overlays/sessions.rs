@@ -5,13 +5,11 @@ use ratatui::text::{Line, Span};
 use crate::event::{CorpusCard, Event, RunEvent, RunSummary, SessionEvent};
 use crate::story::RecordedThread;
 use crate::story::words;
-use crate::tui::keys::{Action, Context};
-use crate::tui::page::Page;
 use crate::tui::state::State;
-use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
-use crate::tui::view::{Copied, Filter, Reaction, Request, Scene, Size, View};
-use crate::tui::viewport::{Item, Scroll};
+use crate::tui::view::{
+    Action, Context, Copied, Filter, Item, Page, Reaction, Request, Scene, Scroll, Size, Tone, View,
+};
 use crate::tui::{fuzzy, text};
 
 /// Cells of the date, of the preset or number of questions, and of the sign before a title.

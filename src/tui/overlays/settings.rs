@@ -2,12 +2,10 @@ use ratatui::text::{Line, Span};
 
 use crate::config::{AnswerPrompt, Config, SETTINGS, Setting, SettingReader};
 use crate::story::words;
-use crate::tui::keys::{Action, Context};
-use crate::tui::page::Page;
-use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
-use crate::tui::view::{Copied, Filter, Request, Scene, Size, View};
-use crate::tui::viewport::{Item, Scroll};
+use crate::tui::view::{
+    Action, Context, Copied, Filter, Item, Page, Request, Scene, Scroll, Size, Tone, View,
+};
 use crate::tui::{fuzzy, text};
 
 /// The setting that a run chooses by itself where nothing sets it.

@@ -7,13 +7,13 @@ use ratatui::text::Line;
 use crate::event::{Event, Operation, PlaceUnit, SessionEvent, Source as Document};
 use crate::story::{Run, words};
 use crate::tui::document::{self, Cited, Drawn, Lines};
-use crate::tui::keys::{Action, Context};
-use crate::tui::page::{Page, RULE};
+use crate::tui::page::RULE;
 use crate::tui::state::State;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::view::{Copied, Passage, Reaction, Request, Scene, Size, View};
-use crate::tui::viewport::{Content, Scroll};
+use crate::tui::view::{
+    Action, Content, Context, Copied, Page, Passage, Reaction, Request, Scene, Scroll, Size, Tone,
+    View,
+};
 
 /// Cells of a statement beside the passage that supports it, and of the document from which on it
 /// has them; in a narrower window it stands above.

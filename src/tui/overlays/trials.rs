@@ -1,10 +1,8 @@
 //! The parts that the diagnosis and the variants of a run share: both try changes, one by one.
 
 use crate::story::words::LOST;
-use crate::tui::keys::Action;
-use crate::tui::page::Page;
-use crate::tui::theme::Tone;
 use crate::tui::trial::End;
+use crate::tui::view::{Action, Page, Tone};
 
 /// The keys of a list of changes.
 pub const HINTS: &[(Action, &str)] = &[

@@ -10,13 +10,11 @@ use crate::event::{
     Belief, BeliefSample, Event, HitUtility, SePerForm, SessionEvent, Utility as Measured,
 };
 use crate::story::{Run, words};
-use crate::tui::keys::{Action, Context};
-use crate::tui::page::Page;
 use crate::tui::state::State;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::view::{Copied, Reaction, Request, Scene, Size, View};
-use crate::tui::viewport::{Item, Scroll};
+use crate::tui::view::{
+    Action, Context, Copied, Item, Page, Reaction, Request, Scene, Scroll, Size, Tone, View,
+};
 
 /// Cells of a bar of a chunk: half of it for each sign.
 const HALF_BAR: usize = 8;

@@ -4,14 +4,12 @@ use ratatui::text::Line;
 
 use crate::story::words::verdict_sign;
 use crate::story::{Run, text as harmless};
-use crate::tui::keys::{Action, Context};
-use crate::tui::page::Page;
 use crate::tui::text;
-use crate::tui::theme::Tone;
 use crate::tui::ui::Purpose;
 use crate::tui::variants::{Variant, Variants as Tried};
-use crate::tui::view::{Copied, Request, Scene, Size, View};
-use crate::tui::viewport::{Item, Scroll};
+use crate::tui::view::{
+    Action, Context, Copied, Item, Page, Request, Scene, Scroll, Size, Tone, View,
+};
 
 use super::comparison::{Cell, columns_that_fit, comparable, table_rows};
 use super::trials::end_row;

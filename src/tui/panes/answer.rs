@@ -5,14 +5,10 @@ use ratatui::text::Span;
 use crate::event::{AsAsked, Citation, CorpusCard, Outcome, Verdict, VerdictKind};
 use crate::story::words::{self, LOST};
 use crate::story::{Origin, Run, Step};
-use crate::tui::keys::Action;
 use crate::tui::offer::{Offer, model_offer};
-use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::view::{Copied, Passage, Request, Scene, View};
-use crate::tui::viewport::Scroll;
+use crate::tui::view::{Action, Copied, Page, Passage, Request, Scene, Scroll, Tone, View};
 
 use super::ready;
 use super::sentences::{self, INDENT};

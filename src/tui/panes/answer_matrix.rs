@@ -4,9 +4,8 @@ use ratatui::text::{Line, Span};
 
 use crate::event::Understanding;
 use crate::story::Round;
-use crate::tui::page::Page;
 use crate::tui::text;
-use crate::tui::theme::Tone;
+use crate::tui::view::{Page, Tone};
 
 /// Cells before the location of a chunk: selection, then its label or whether it is new.
 pub(super) const GUTTER: usize = 8;

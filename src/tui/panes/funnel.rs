@@ -6,9 +6,7 @@ use crate::event::Stage;
 use crate::story::words::{self, score};
 use crate::story::{Lookup, Mark, Narrowed, Rewritten};
 use crate::tui::text;
-use crate::tui::theme::Tone;
-
-use crate::tui::view::Scene;
+use crate::tui::view::{Scene, Tone};
 
 /// Returns `20 found → 18 not redundant → 6 graded ≥ .48 → 2 used`, wrapped at `cells`; nothing for
 /// a lookup without stages.

@@ -8,13 +8,9 @@ use ratatui::text::Line;
 use crate::config::{AttributionKind, LinkerKind};
 use crate::event::{ChunkText, DocumentLinks, LinkedChunk, Part};
 use crate::story::{Lookup, Run, Step, words};
-use crate::tui::keys::Action;
-use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::view::{Request, Scene, View};
-use crate::tui::viewport::{Item, Scroll};
+use crate::tui::view::{Action, Item, Page, Request, Scene, Scroll, Tone, View};
 
 use super::{absence, answer};
 

@@ -14,11 +14,9 @@ mod answer_matrix;
 mod rounds;
 mod refinement;
 
-use super::page::Page;
 use super::pane::Pane;
 use super::scene::Scene;
-use super::view::View;
-use super::viewport::Content;
+use super::view::{Content, Page, View};
 
 /// The view of a pane.
 pub fn view(pane: Pane) -> &'static dyn View {

@@ -4,15 +4,11 @@ use ratatui::text::{Line, Span};
 
 use crate::event::{CorpusCard, ModelRole, Operation};
 use crate::story::words;
-use crate::tui::keys::Action;
 use crate::tui::offer::{Offer, answers_for_practice, model_offer, offers};
-use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::state::Model;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::view::Scene;
-use crate::tui::viewport::Item;
+use crate::tui::view::{Action, Item, Page, Scene, Tone};
 
 /// Cells of the name of a folder that has a remark behind it, at least.
 const MIN_FOLDER: usize = 20;

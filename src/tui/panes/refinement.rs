@@ -4,13 +4,9 @@
 use crate::config::{RefinerKind, UnderstandingKind};
 use crate::event::{ContextOrigin, Outcome, Part, RefinementEnd, Understanding};
 use crate::story::{Round, Run};
-use crate::tui::keys::Action;
-use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::view::{Copied, Passage, Request, Scene, View};
-use crate::tui::viewport::Scroll;
+use crate::tui::view::{Action, Copied, Page, Passage, Request, Scene, Scroll, Tone, View};
 
 use super::answer_matrix::{Answers, matrix};
 use super::rounds::{RoundRows, chunk_text};

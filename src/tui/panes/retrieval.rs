@@ -5,13 +5,10 @@ use crate::event::{ChunkText, Context, Hit, Part, Ranked, Retrieval as Retrieved
 use crate::story::words::{self, LOST};
 use crate::story::{Lookup, Run};
 use crate::tui::hyperlinks::fragment;
-use crate::tui::keys::Action;
-use crate::tui::page::{Page, RULE};
+use crate::tui::page::RULE;
 use crate::tui::pane::Pane;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::view::{Copied, Passage, Request, Scene, View};
-use crate::tui::viewport::{Item, Scroll};
+use crate::tui::view::{Action, Copied, Item, Page, Passage, Request, Scene, Scroll, Tone, View};
 
 use super::hit_columns::{BAR, Columns, GUTTER, SCORE, Scores, drop_reason};
 use super::{absence, funnel};

@@ -7,11 +7,9 @@ use crate::event::{
     VariantFault, VariedChunk,
 };
 use crate::story::{Change, Evaluated, Round, Run, words};
-use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::viewport::Item;
+use crate::tui::view::{Item, Page, Tone};
 
 use super::answer_matrix::{Answers, GUTTER, judgements, matrix, shown_reply};
 

@@ -9,11 +9,10 @@ use crate::event::{Citation, Decision, Evidence, NO_SOURCE, UncertainWord};
 use crate::story::{AnswerText, Origin, Run, Step, SupportSign, part_tables, words};
 use crate::tui::document::{self, Lines, Row};
 use crate::tui::hyperlinks::fragment;
-use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::viewport::{Item, patch_line, plain};
+use crate::tui::view::{Item, Page, Tone};
+use crate::tui::viewport::{patch_line, plain};
 
 /// Before the text of a sentence: selection, number, sign of its support, space.
 pub const INDENT: &str = "     ";

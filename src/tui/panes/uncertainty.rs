@@ -9,13 +9,9 @@ use crate::story::words::{self, is_in_nats, is_of_words, is_unsure, measure};
 use crate::story::{
     Certainty, GUESSING, Origin, Run, Step, Token, UNSURE, least_sure_word, word_entropies,
 };
-use crate::tui::keys::Action;
-use crate::tui::page::Page;
 use crate::tui::pane::Pane;
 use crate::tui::text;
-use crate::tui::theme::Tone;
-use crate::tui::view::{Copied, Request, Scene, View};
-use crate::tui::viewport::{Item, Scroll};
+use crate::tui::view::{Action, Copied, Item, Page, Request, Scene, Scroll, Tone, View};
 
 use super::answer;
 
