@@ -494,11 +494,7 @@ mod tests {
                 vec![1],
                 "According to [1], it sank.",
             ),
-            (
-                "According to [2], it sank.",
-                vec![],
-                "It sank.",
-            ),
+            ("According to [2], it sank.", vec![], "It sank."),
             (
                 "It is `rows[2]`, of [1871].",
                 vec![],

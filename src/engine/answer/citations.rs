@@ -316,10 +316,12 @@ impl Supports {
         largest(scored.filter(|(share, _)| *share >= MIN_SHARE))
     }
 
-    /// Returns whether a source sentence agrees with a claim, and none of its passage that is
-    /// nearer to what was asked says otherwise.
+    /// Returns whether a source sentence is in the part that was asked about, agrees with a claim,
+    /// and none of its passage that is nearer to what was asked says otherwise.
     fn is_backed(&self, source: &SourceSentence, claim: &Claim) -> bool {
-        self.agrees(source, claim) && self.find_contrary(source, claim).is_none()
+        !self.is_in_other_part(source)
+            && self.agrees(source, claim)
+            && self.find_contrary(source, claim).is_none()
     }
 }
 

@@ -184,7 +184,6 @@ impl Supports {
     ) -> Option<&'s SourceSentence> {
         self.find_item_asked(source.passage, claim)
             .or_else(|| self.find_row_asked(source, claim))
-            .or_else(|| self.find_part_asked(source))
             .or_else(|| self.find_section_asked(source, claim))
             .or_else(|| self.has_number_asked(source, claim).then_some(source))
             .or_else(|| self.find_denial(source, claim))
@@ -255,13 +254,11 @@ impl Supports {
         rows.find(|one| is_other && is_asked(one) == Some(true))
     }
 
-    /// Returns the first sentence of the numbered part that the question names, as in "section 4",
-    /// where the `source` is in another one of its document.
-    fn find_part_asked(&self, source: &SourceSentence) -> Option<&SourceSentence> {
-        let is_inside = |one: &SourceSentence| self.part.is_subset(&one.above);
-        let file = |one: &SourceSentence| &self.passages[one.passage].citation.file;
-        let mut inside = self.sources.iter().filter(|one| is_inside(one));
-        inside.find(|one| !is_inside(source) && file(one) == file(source))
+    /// Returns whether a source sentence is in another numbered part of its document than the one
+    /// that the question names, as in "section 4".
+    pub fn is_in_other_part(&self, source: &SourceSentence) -> bool {
+        let is_numbered = source.above.iter().any(|word| has_digit(word));
+        is_numbered && !self.part.is_subset(&source.above)
     }
 
     /// Returns the sentence of another section of the passage, whose heading has more of the names

@@ -12,8 +12,13 @@ const VERBS: &[&str] = &[
     "puede", "pueden", "podemos", "debe", "tengo", "tiene", "tienen", "hace",
 ];
 /// Ends of French verbs that a pronoun is behind: "peut-on".
-const PRONOUNS: &[&str] = &[
+const INVERSIONS: &[&str] = &[
     "-ce", "-je", "-tu", "-il", "-elle", "-on", "-nous", "-vous", "-ils", "-elles",
+];
+/// Words for something that was named before, in lower case.
+const PRONOUNS: &[&str] = &[
+    "it", "they", "he", "she", "this", "these", "es", "er", "sie", "dies", "diese", "il", "elle",
+    "ils", "elles", "cela", "esto", "estos", "它", "他们",
 ];
 /// Words of which a French question with such a verb asks something else, in lower case.
 const ASKING: &[&str] = &[
@@ -29,10 +34,16 @@ pub fn asks_yes_or_no(question: &str) -> bool {
     let first = split_words(&lower).next().unwrap_or_default();
     let mut words = lower.split_whitespace();
     let words_of = |words: &[&str]| split_words(&lower).any(|word| words.contains(&word));
-    let has_pronoun = words.any(|word| PRONOUNS.iter().any(|end| word.ends_with(end)));
+    let has_pronoun = words.any(|word| INVERSIONS.iter().any(|end| word.ends_with(end)));
     VERBS.contains(&first)
         || has_pronoun && !words_of(ASKING)
         || CHINESE.iter().any(|part| lower.contains(part))
+}
+
+/// Returns whether a sentence begins with a word for something that the one before it names.
+pub fn begins_with_pronoun(sentence: &str) -> bool {
+    let first = split_words(sentence).next().unwrap_or_default();
+    PRONOUNS.contains(&first.to_lowercase().as_str())
 }
 
 /// Returns whether a sentence says that something is not so.

@@ -8,6 +8,12 @@ use crate::index::{content_words, path_words, short_text_language};
 
 use super::wording::{has_digit, names};
 
+/// Least share of the question's words in a sentence and its place that answers all of it.
+const MIN_HELD: f32 = 0.8;
+/// Words by which a question asks what may be done, which the text says by "may" or "must".
+const ALLOWING: &str = "allowed permitted forbidden possible ok okay erlaubt gestattet verboten \
+    möglich permis autorisé interdit possible permitido permite prohibido posible";
+
 /// The words of a question, with their weight among the passages.
 pub struct QuestionWords {
     pub language: &'static str,
@@ -66,10 +72,22 @@ impl QuestionWords {
             || has_names && names(question).any(is_missing)
     }
 
-    /// Returns whether a passage holds all words of the question.
-    pub fn are_in(&self, passage: usize) -> bool {
-        let held = &self.by_passage[passage];
-        self.weights.keys().all(|word| held.contains(word))
+    /// Returns whether words of a sentence are nearly all of the question, and its passage holds
+    /// the others.
+    pub fn are_held(&self, held: &BTreeSet<String>, passage: usize) -> bool {
+        let of_passage = &self.by_passage[passage];
+        let allowing = content_words(ALLOWING, self.language);
+        let asked = || {
+            self.weights
+                .iter()
+                .filter(|(word, _)| !allowing.contains(word))
+        };
+        let total: f32 = asked().map(|(_, weight)| weight).sum();
+        let common = asked().filter(|(word, _)| held.contains(*word));
+        let common: f32 = common.map(|(_, weight)| weight).sum();
+        total > 0.0
+            && common >= total * MIN_HELD
+            && asked().all(|(word, _)| of_passage.contains(word) || held.contains(word))
     }
 
     /// Returns the words of the question that a text holds.
@@ -130,4 +148,46 @@ pub fn hold_subject(question: &str, subject: &str, passages: &Passages) -> Vec<b
     let least = words.weights.len() - words.weights.len() / 4;
     let held = words.by_passage.iter().map(BTreeSet::len);
     held.map(|count| count >= least).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Hit;
+
+    #[test]
+    fn the_words_of_a_question_are_held_by_a_sentence_and_its_place() {
+        for (question, path, sentence, expected) in [
+            (
+                "Can I return an opened pack of filters?",
+                "returns.txt",
+                "Opened packs of descaler and filters are not taken back.",
+                true,
+            ),
+            (
+                "Am I allowed to paint the windows?",
+                "lease.md",
+                "The tenant must not paint the windows.",
+                true,
+            ),
+            (
+                "Am I allowed to smoke at the windows?",
+                "lease.md",
+                "The tenant must not paint the windows.",
+                false,
+            ),
+            (
+                "Is the pump suitable for sea water?",
+                "pump.md",
+                "It is not suitable for hot water.",
+                false,
+            ),
+        ] {
+            let hits = vec![Hit::from_text(1, path, sentence)];
+            let words = QuestionWords::new(question, &Passages::from_hits(hits));
+            let mut held = words.find_in(sentence);
+            held.extend(words.find_in_path(path, &[]).0);
+            assert_eq!(words.are_held(&held, 0), expected, "{question}");
+        }
+    }
 }

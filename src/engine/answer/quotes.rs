@@ -14,7 +14,7 @@ use crate::event::{
 use crate::index::{AskedNames, content_words, date_words};
 use crate::methods::cosine;
 
-use super::denials::denies;
+use super::denials::{begins_with_pronoun, denies};
 use super::leads::units;
 use super::question_words::QuestionWords;
 use super::refusals::refusal;
@@ -42,8 +42,6 @@ const PASSAGE_WEIGHT: f32 = 0.2;
 /// finds the sentence with the answer first for 53 in place of 44 % of 120 questions of Natural
 /// Questions, among three for 86 in place of 71 %; of SQuAD 76 for 74, and 88 for 86 %.
 const FOUND_WEIGHT: f32 = 0.2;
-/// Least share of the question's words in a sentence and its place that answers all of it.
-const MIN_HELD: f32 = 0.8;
 /// The score is lower by this where no passage has some name or number of the question: of 50
 /// unanswerable questions of SQuAD 3 more are refused, of 200 answerable ones of two sets none.
 const LACKING: f32 = 0.5;
@@ -198,6 +196,8 @@ struct Quotable<'p> {
     text: &'p str,
     /// What leads to it: the beginning of a list, of an item its text.
     leads: String,
+    /// The sentence before one that begins with a pronoun.
+    before: String,
 }
 
 /// Returns the sentences of the passages, in their order.
@@ -210,11 +210,14 @@ fn quotable<'p>(passages: &'p Passages, supports: &Supports) -> Vec<Quotable<'p>
         all.extend(units.map(|unit| {
             let [first, last] = [own[unit.sentences.start], own[unit.sentences.end - 1]];
             let leads = unit.leads.iter().map(|lead| own[*lead].text.as_str());
+            let before = unit.sentences.start.checked_sub(1).map(|at| own[at]);
+            let before = before.filter(|_| begins_with_pronoun(&first.text));
             Quotable {
                 first: first.clone(),
                 lines: [first.lines[0], last.lines[1]],
                 text: &chunk.text[first.at..last.at + last.text.len()],
                 leads: leads.collect::<Vec<_>>().join(" "),
+                before: before.map_or(String::new(), |one| one.text.clone()),
             }
         }));
     }
@@ -393,8 +396,9 @@ fn rank(
         let own = words.share(&held, *dated);
         held.extend(above);
         held.extend(named.iter().cloned());
-        let held_with_place = words.share(&held, *dated);
-        let placed = held_with_place - own + dated;
+        let placed = words.share(&held, *dated) - own + dated;
+        // "it" is of the sentence before
+        held.extend(words.find_in(&one.before));
         let citation = Citation {
             evidence: Evidence::Overlap { share: 1.0 },
             quote: Some(one.text.to_owned()),
@@ -405,7 +409,7 @@ fn rank(
         RankedSentence {
             by_words: OWN_WEIGHT * own + PASSAGE_WEIGHT * in_passage,
             by_place: OWN_WEIGHT * placed + FOUND_WEIGHT * hit.fused.score,
-            holds_question: held_with_place >= MIN_HELD && words.are_in(source.passage),
+            holds_question: words.are_held(&held, source.passage),
             similarity: 0.0,
             code: None,
             source,

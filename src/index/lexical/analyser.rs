@@ -347,7 +347,8 @@ impl Analyser {
                     // stems have even numbers, names as they are have odd ones
                     word: number,
                     is_stop_word,
-                    is_upper_case: !name.contains(char::is_lowercase),
+                    // English writes "I" so anywhere
+                    is_upper_case: name != "I" && !name.contains(char::is_lowercase),
                 });
             }
         };
