@@ -2,9 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::corpus::{
-    Format, begins_item, fold_white_space, is_heading as is_heading_line, split_words,
-};
+use crate::corpus::{Format, begins_item, fold_white_space, split_words};
 use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Passages, Run};
 use crate::event::{
@@ -15,11 +13,12 @@ use crate::index::{AskedNames, content_words, date_words};
 use crate::methods::cosine;
 
 use super::denials::{begins_with_pronoun, denies};
+use super::hollow::{frames_a_text, is_end, is_name_row, says_nothing};
 use super::leads::units;
 use super::question_words::QuestionWords;
 use super::refusals::refusal;
 use super::sources::{SourceSentence, Supports};
-use super::wording::is_definition;
+use super::wording::{is_definition, stems, text_language};
 
 /// Maximum number of sentences of an answer.
 const MAX_QUOTES: usize = 3;
@@ -180,6 +179,20 @@ impl RankedSentences {
         best.any(|one| one.holds_question && denies(one.text()))
     }
 
+    /// Keeps the sentences that hold most of the words of a text, and returns whether some hold at
+    /// least half of them; otherwise keeps all.
+    pub fn keep_about(&mut self, text: &str) -> bool {
+        let language = text_language(text);
+        let words = stems(text, language);
+        let held = |one: &RankedSentence| stems(one.text(), language).intersection(&words).count();
+        let most = self.sentences.iter().map(held).max().unwrap_or(0);
+        let is_said = most > 0 && most * 2 >= words.len();
+        if is_said {
+            self.sentences.retain(|one| held(one) == most);
+        }
+        is_said
+    }
+
     /// Returns the sentences that are quoted: those that fit nearly as well as the best one.
     pub fn fitting(&self) -> impl Iterator<Item = &RankedSentence> {
         let best = self.sentences.first().map_or(0.0, RankedSentence::fit);
@@ -194,7 +207,7 @@ struct Quotable<'p> {
     first: SourceSentence,
     lines: [u32; 2],
     text: &'p str,
-    /// What leads to it: the beginning of a list, of an item its text.
+    /// The lead to it: the beginning of a list, of an item its text.
     leads: String,
     /// The sentence before one that begins with a pronoun.
     before: String,
@@ -318,55 +331,6 @@ fn code_around(chunk: &ChunkText, line: &str, number: u32) -> Option<String> {
     (is_short && !block.contains(FENCE)).then(|| block.to_owned())
 }
 
-/// Returns whether a text is the beginning or the end of a longer one.
-fn is_end(text: &str, whole: &str) -> bool {
-    text.len() < whole.len() && (whole.starts_with(text) || whole.ends_with(text))
-}
-
-/// Returns whether a text of a document says nothing by itself: a heading, marked or underlined,
-/// the line above a block of code, or the address of a link.
-fn says_nothing(text: &str) -> bool {
-    let underlines = ["===", "---", "~~~", "***", "^^^"];
-    let is_fence = text.starts_with("```") && text.lines().count() == 1;
-    let target = text.split_once("]: ").filter(|_| text.starts_with('['));
-    let is_link = target.is_some_and(|(_, address)| {
-        address
-            .split(char::is_whitespace)
-            .next()
-            .is_some_and(|first| first.contains("://"))
-    });
-    is_fence
-        || is_link
-        || text.starts_with('#')
-        || is_heading_line(text)
-        || underlines.iter().any(|line| text.contains(line))
-}
-
-/// Returns whether a text is the row of a table that names its columns: another one has the first
-/// and the last of the names in front of its values.
-fn is_name_row(text: &str, all: &BTreeSet<String>) -> bool {
-    let bars = ['|', ' '];
-    let names = text.trim_matches(bars);
-    // a row of a list table, one name a line
-    if let Some(names) = text.strip_prefix("* - ") {
-        let first = names.lines().next().unwrap_or_default();
-        let named = format!("* - {first}: ");
-        return all.iter().any(|other| other.starts_with(&named));
-    }
-    let one = format!("| {names}: ");
-    if text.starts_with('|') && all.iter().any(|other| other.starts_with(&one)) {
-        return true;
-    }
-    let Some(last) = names.rsplit(bars).next().filter(|last| *last != names) else {
-        return false;
-    };
-    let last = format!("{last}: ");
-    all.iter().any(|other| {
-        let first = other.trim_start_matches(bars).split_once(": ");
-        first.is_some_and(|(first, values)| names.starts_with(first) && values.contains(&last))
-    })
-}
-
 /// Ranks the sentences of the passages by the words of the question and of their places.
 fn rank(
     words: &QuestionWords,
@@ -479,7 +443,8 @@ pub fn add_quotes(run: &mut Run<'_>, ranked: RankedSentences, answer: Answer) ->
 /// comes near is named by its line.
 fn add(run: &mut Run<'_>, ranked: RankedSentences, mut answer: Answer, is_answer: bool) -> Answer {
     let mut blocks = BTreeSet::new();
-    for sentence in ranked.fitting() {
+    let is_frame = |one: &&RankedSentence| frames_a_text(one.text(), &one.citation);
+    for sentence in ranked.fitting().filter(|one| is_answer || !is_frame(one)) {
         let text = match sentence.code.as_ref().filter(|_| is_answer) {
             Some(code) if !blocks.insert(code) => continue,
             Some(code) => format!("{FENCE}\n{code}\n{FENCE}"),
@@ -597,24 +562,6 @@ mod tests {
         ] {
             let found = code_around(&of(document, text), line, 0);
             assert_eq!(found.as_deref(), expected, "{document}: {line}");
-        }
-    }
-
-    #[test]
-    fn a_row_of_names_is_known_by_the_rows_below() {
-        for (names, row, is_known) in [
-            (
-                "| Code | Meaning |",
-                "| Code: 2 | Meaning: an error |",
-                true,
-            ),
-            ("Code Meaning", "Code: 2     Meaning: an error", true),
-            ("Note that it ends.", "Note: it ends: soon", false),
-            ("Code", "Code: 2", false),
-            ("| Exit code |", "| Exit code: 2 |", true),
-        ] {
-            let all = BTreeSet::from([names.to_owned(), row.to_owned()]);
-            assert_eq!(is_name_row(names, &all), is_known, "{names}");
         }
     }
 }

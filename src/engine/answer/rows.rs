@@ -10,9 +10,10 @@ use crate::event::{ChunkText, Citation, Evidence, Hit, QuestionKind, Scope};
 use crate::methods::joined::{chunks_of, join};
 
 use super::quotes::quotation;
+use super::row_question::RowQuestion;
 use super::scope::has_scope;
 use super::sources::citation;
-use super::table::{Chosen, Row, RowQuestion, Table, has_rows, to_markdown};
+use super::table::{Chosen, Row, Table, has_rows, to_markdown};
 
 /// Hits whose table is looked at.
 const MAX_TABLES: usize = 3;

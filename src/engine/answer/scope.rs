@@ -69,6 +69,17 @@ const WHICH: &[&str] = &["which", "welche", "quels", "quelles", "cuáles", "qual
 const TABLE: &[&str] = &[
     "a table", "as table", "eine tabelle", "als tabelle", "un tableau", "una tabla", "表格",
 ];
+/// Verbs of documents, and words in front of what they are about, in lower case.
+#[rustfmt::skip]
+const SAYING: &[&str] = &[
+    "say", "says", "said", "state", "states", "write", "written", "sagt", "steht", "schreibt",
+    "dit", "écrit", "dice", "pone",
+];
+#[rustfmt::skip]
+const ABOUT: &[&str] = &[
+    "about ", "on ", "of ", "regarding ", "über ", "zu ", "zum ", "zur ", "sur ", "à propos de ",
+    "à propos des ", "à propos du ", "au sujet de ", "au sujet des ", "sobre ", "acerca de ",
+];
 /// Words of what is listed in one place, in lower case.
 #[rustfmt::skip]
 const ORDERED: &[&str] = &[
@@ -205,6 +216,23 @@ pub fn find_counted(question: &str) -> Option<String> {
     words.find(|word| !OF_THE.contains(word)).map(str::to_owned)
 }
 
+/// Returns what a question asks a document about that it names: "What does a.txt say about keys?".
+pub fn said_about(question: &str, documents: &[String]) -> Option<String> {
+    let mut text = question.to_lowercase();
+    for path in documents {
+        let path = path.to_lowercase();
+        text = without(without(text, &path), file_name(&path));
+    }
+    let text = fold_white_space(&text);
+    let verb = SAYING
+        .iter()
+        .find_map(|verb| Some(find_words(&text, verb)? + verb.len()))?;
+    let rest = text[verb..].trim_start();
+    let rest = behind(rest, &["in ", "dans ", "en "]).unwrap_or(rest);
+    let about = behind(rest, ABOUT)?.trim_end_matches(|c: char| "?？.。! ".contains(c));
+    (!documents.is_empty() && !about.is_empty()).then(|| about.to_owned())
+}
+
 /// Returns whether a question in lower case has a word for something in the question before.
 pub fn points_back(question: &str) -> bool {
     POINTING.iter().any(|word| has_word(question, word))
@@ -283,7 +311,9 @@ pub fn asks_for_several(question: &str) -> bool {
         is_german || word.ends_with('s') && !endings.iter().any(|end| word.ends_with(end))
     };
     // a verb of one thing ends in s, too: "which species lives", "which series has"
-    which.is_some() && thing.is_some_and(is_plural) && verb.is_some_and(|verb| !verb.ends_with('s'))
+    which.is_some()
+        && thing.is_some_and(is_plural)
+        && verb.is_some_and(|verb| verb == "does" || !verb.ends_with('s'))
 }
 
 /// Returns whether a question may name a document, so that the names of all are worth reading.
@@ -623,6 +653,40 @@ mod tests {
     }
 
     #[test]
+    fn what_a_named_document_says_about_something_is_read() {
+        let documents = ["notes/handover.txt".to_owned()];
+        for (question, expected) in [
+            (
+                "What does handover.txt say about the keys?",
+                Some("the keys"),
+            ),
+            (
+                "What is written in notes/handover.txt about meters?",
+                Some("meters"),
+            ),
+            (
+                "Was sagt handover.txt über die Schlüssel?",
+                Some("die schlüssel"),
+            ),
+            (
+                "Was steht in handover.txt zu den Schlüsseln?",
+                Some("den schlüsseln"),
+            ),
+            ("Que dit handover.txt sur les clés ?", Some("les clés")),
+            (
+                "¿Qué dice handover.txt sobre las llaves?",
+                Some("las llaves"),
+            ),
+            ("What does handover.txt say?", None),
+            ("Who said in handover.txt that the keys are lost?", None),
+        ] {
+            let found = said_about(question, &documents);
+            assert_eq!(found.as_deref(), expected, "{question}");
+        }
+        assert_eq!(said_about("What does she say about it?", &[]), None);
+    }
+
+    #[test]
     fn things_of_which_one_asks_the_same_are_asked_about_by_themselves() {
         let mut config = Config::default();
         config.answer.prompt = AnswerPrompt::Sources;
@@ -674,7 +738,7 @@ mod tests {
             ..comparison.clone()
         };
         type Things = Option<&'static [&'static str]>;
-        let cases: [(&Scope, &str, Things); 10] = [
+        let cases: [(&Scope, &str, Things); 11] = [
             (&named, "Compare a.md with b.md", Some(&[])),
             (&listing, "List all huts", Some(&["  huts"])),
             (&listing, "List all leaders", Some(&["  leaders"])),
@@ -687,6 +751,11 @@ mod tests {
                 &Scope::default(),
                 "Which huts have a stove?",
                 Some(&["which huts have a stove?"]),
+            ),
+            (
+                &Scope::default(),
+                "Which huts does Ann own?",
+                Some(&["which huts does ann own?"]),
             ),
             (&Scope::default(), "Which hut has a stove?", None),
             (&Scope::default(), "Which species lives there?", None),

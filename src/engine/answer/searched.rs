@@ -8,18 +8,21 @@ use crate::engine::error::RunError;
 use crate::engine::run::{Answer, Gate, Need, Passages, Run, context};
 use crate::event::{Problem, QuestionKind, RunEvent, Scope, Support};
 
+use super::bounds::has_bound;
 use super::each::Answered;
 use super::files::give_files;
+use super::labels::{choose_fields, choose_labelled};
 use super::lists::{AT_ONCE, write_list};
 use super::lookup::retrieve;
 use super::quotes::{add_quotes, give, is_unclear, refuse};
 use super::refusals::unclear_refusal;
-use super::rows::{choose_rows, give_entries};
-use super::scope::{asks_for_entries, list_subject};
+use super::rows::{FoundEntries, choose_rows, give_entries};
+use super::scope::{asks_for_entries, list_subject, said_about};
 use super::sections::choose_sections;
 use super::support::{self, can_judge};
 use super::translated::translate;
 use super::verdict::Statements;
+use super::wording::numbers;
 use super::write::write;
 
 /// Retrieves passages, and answers from them where they answer the question. `searched` keeps what
@@ -37,7 +40,7 @@ pub fn search_and_answer<'q>(
 ) -> Result<Answered, RunError> {
     let (config, asked) = (run.tools.config, run.question);
     let mut passages = search(run, gate, scope, confirmed, searched)?;
-    let rows = choose_rows(run, asked, scope, &mut passages)?;
+    let rows = find_entries(run, asked, scope, &mut passages)?;
 
     let mut found = Answered {
         passages,
@@ -50,6 +53,11 @@ pub fn search_and_answer<'q>(
         found.support = Some(support);
         found.ranked = ranked;
     }
+    let about = said_about(run.question, &scope.documents);
+    let is_said = about.is_some_and(|about| found.ranked.keep_about(&about));
+    if is_said {
+        found.support = Some(support::accept(run));
+    }
     // what was searched in its place may be a translation
     run.question = asked;
 
@@ -58,6 +66,7 @@ pub fn search_and_answer<'q>(
         (None, Some(known)) if scope.kind == QuestionKind::Files => {
             give_files(run, &scope.subjects, &found.passages, known.supported)
         }
+        (None, Some(_)) if is_said => give(run, std::mem::take(&mut found.ranked), true),
         (None, Some(known)) if is_quoted(config) || !known.supported => {
             quote(run, scope, &mut found, known)?
         }
@@ -68,6 +77,33 @@ pub fn search_and_answer<'q>(
         (None, None) => write(run, gate, &found.passages, confirmed)?,
     };
     Ok(found)
+}
+
+/// Finds what a rule reads out of the documents by all words of the question. What its bounds are
+/// on is in the language of the documents, so that a translation which keeps them is read, too.
+fn find_entries(
+    run: &mut Run<'_>,
+    asked: &str,
+    scope: &Scope,
+    passages: &mut Passages,
+) -> Result<Option<FoundEntries>, RunError> {
+    let translated = run.question;
+    let is_kept = translated != asked
+        && has_bound(asked)
+        && has_bound(translated)
+        && numbers(asked) == numbers(translated);
+    let questions = [asked, translated]
+        .into_iter()
+        .take(if is_kept { 2 } else { 1 });
+    for question in questions {
+        if let Some(rows) = choose_rows(run, question, scope, passages)? {
+            return Ok(Some(rows));
+        }
+        if let Some(fields) = choose_fields(run, question, scope, passages)? {
+            return Ok(Some(fields));
+        }
+    }
+    choose_labelled(run, asked, scope, passages)
 }
 
 /// Returns whether answers with these settings are quotations.

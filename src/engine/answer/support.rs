@@ -7,6 +7,7 @@ use crate::event::{QuestionKind, RunEvent, Scope, Support, logistic, logit_of};
 use crate::llm::{Labelled, LlmError, Prompt};
 use crate::methods::{JudgementKind, ModelCalls as _};
 
+use super::bounds::without_bound;
 use super::denials::asks_yes_or_no;
 use super::question_words::{hold_subject, mean_share};
 use super::quotes::RankedSentences;
@@ -49,7 +50,7 @@ pub fn measure(
     let is_asked = prompt != AnswerPrompt::Quotes && !passages.hits.is_empty() && can_judge(run);
     // sentences are ranked by the words of one language, and words of two are not compared
     let at_once = context::is_translated(run.question, &passages.hits);
-    let things = things_asked(scope, run.question)
+    let things = things_asked(scope, &without_bound(run.question))
         .filter(|things| !at_once && things.iter().all(|thing| is_head_held(thing, passages)));
     // a model that is asked whether a text states the answer says no to a "not"
     let is_denied = is_asked && asks_yes_or_no(run.question) && ranked.deny();

@@ -6,73 +6,25 @@
 
 use std::collections::BTreeSet;
 
-use crate::corpus::{count_negations, language, named_cells, split_words};
+use crate::corpus::{language, named_cells, split_words};
 use crate::event::{ChunkText, document_stem};
 use crate::letters::{holds, normalise};
 
+use super::bounds::NumberBound;
 use super::cells::{read_numbers, split_number};
-use super::scope::{asks_for_several, asks_for_table, find_counted, find_words, points_back};
+use super::extremes::{EXTREMES, retain_extremes};
+use super::row_question::{
+    GOODS, HARMLESS, OF_BOUNDS, OF_EXTREMES, PRICES, RowQuestion, STOCKS, SUPPLIERS, SUPPLYING,
+    WHICH,
+};
+use super::scope::find_words;
 use super::sources::lines;
-use super::wording::{has_digit, stems};
+use super::wording::{CURRENCIES, find_unit, has_digit, stems};
 
 /// A table of fewer rows is read as it is.
 const MIN_ROWS: usize = 3;
 /// Values of one column that a lead names.
 const MAX_VALUES: usize = 3;
-/// Words of a question among which one that asks which stands.
-const ASKS_WITHIN: usize = 3;
-
-/// Words that ask for the largest and for the smallest number, in lower case.
-#[rustfmt::skip]
-const EXTREMES: [(Extreme, &[&str]); 2] = [
-    (Extreme::Largest, &[
-        "most expensive", "most", "highest", "largest", "biggest", "longest", "tallest", "heaviest",
-        "deepest", "greatest", "maximum", "meisten", "höchste", "höchsten", "größte", "größten",
-        "längste", "längsten", "schwerste", "teuerste", "teuersten", "le plus", "la plus",
-        "les plus", "el más", "la más", "con más", "más grande", "más alto", "más alta",
-        "más largo", "más caro", "más cara", "最多", "最高", "最大", "最长", "最贵", "最重",
-    ]),
-    (Extreme::Smallest, &[
-        "least expensive", "least", "fewest", "lowest", "smallest", "shortest", "lightest",
-        "cheapest", "minimum", "wenigsten", "niedrigste", "niedrigsten", "kleinste", "kleinsten",
-        "kürzeste", "günstigste", "günstigsten", "billigste", "le moins", "la moins", "les moins",
-        "con menos", "más pequeño", "más barato", "más barata", "最少", "最低", "最小", "最短",
-        "最便宜",
-    ]),
-];
-/// Beginnings of words that are about a price, words beside an extreme, and names of a column of
-/// prices, in lower case.
-#[rustfmt::skip]
-const COSTLY: &[&str] = &[
-    "expensive", "cheap", "cost", "teuer", "günstig", "billig", "koste", "cher", "chère", "coûte",
-    "caro", "cara", "barat", "cuesta", "贵", "便宜",
-];
-const OF_EXTREMES: &[&str] = &[
-    "come", "came", "pay", "pays", "kamen", "kommen", "zahlt", "number",
-];
-const PRICES: &str = "price cost fee preis kosten gebühr prix coût precio coste 价格";
-/// Words in front of what a question asks for, in lower case.
-#[rustfmt::skip]
-const WHICH: &[&str] = &[
-    "which", "what", "who", "welche", "welcher", "welches", "welchem", "welchen", "wer", "quel",
-    "quelle", "quels", "quelles", "qué", "cuál", "cuáles", "quién",
-];
-/// Words that set no condition, in lower case.
-#[rustfmt::skip]
-const HARMLESS: &[&str] = &[
-    "how", "many", "of", "the", "a", "an", "in", "at", "on", "for", "from", "with", "is", "are",
-    "was", "were", "has", "have", "had", "do", "does", "did", "there", "and", "or", "run", "runs",
-    "list", "show", "give", "me", "make", "create", "all", "please", "table", "overview", "as",
-    "their", "its", "ihr", "ihre", "ihrem", "ihren", "leur", "leurs", "su", "sus",
-    "wie", "viele", "der", "die", "das", "den", "dem", "des", "ein", "eine", "einen", "im", "am",
-    "an", "auf", "aus", "von", "mit", "für", "ist", "sind", "hat", "haben", "gibt", "es", "und",
-    "oder", "liste", "zeige", "nenne", "erstelle", "mache", "alle", "tabelle", "combien", "le",
-    "la", "les", "un", "une", "du", "de", "d", "l", "dans", "sur", "avec", "pour", "est", "sont",
-    "ont", "il", "y", "et", "ou", "montre", "fais", "tableau", "tous", "toutes", "cuántos",
-    "cuántas", "el", "los", "las", "una", "del", "en", "con", "para", "son", "tiene", "tienen",
-    "hay", "o", "lista", "muestra", "haz", "tabla", "todos", "todas",
-];
-const ALTERNATIVES: &[&str] = &["or", "oder", "ou", "o", "或"];
 /// The cells of a column that says whether, in lower case; an empty one is left out.
 const YES: &[&str] = &[
     "yes", "y", "true", "x", "✓", "✔", "ja", "oui", "sí", "是", "有",
@@ -86,112 +38,6 @@ const TOTALS: &[&str] = &[
     "total", "totals", "sum", "grand total", "average", "summe", "gesamt", "insgesamt", "mittel",
     "somme", "moyenne", "suma", "promedio", "合计", "总计",
 ];
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Extreme {
-    Largest,
-    Smallest,
-}
-
-/// A question that a rule may read.
-pub struct RowQuestion {
-    /// The question in lower case, and without punctuation and articles.
-    text: String,
-    normal: String,
-    pub is_table: bool,
-    has_alternatives: bool,
-    /// The word for the things of which it asks the number.
-    counted: Option<String>,
-    /// The extreme that it asks for, with the words behind it.
-    extreme: Option<(Extreme, String)>,
-    /// The negations, and the words behind them.
-    denials: Vec<(String, String)>,
-}
-
-impl RowQuestion {
-    /// Reads a question; `None` where it asks for no rows, or for those of another question.
-    pub fn read(question: &str) -> Option<Self> {
-        let text = question.to_lowercase();
-        let asks_which = split_words(&text)
-            .take(ASKS_WITHIN)
-            .any(|word| WHICH.contains(&word));
-        let extreme = find_extreme(&text)?;
-        if points_back(&text) || (extreme.is_some() && !asks_which) {
-            return None;
-        }
-
-        let words: Vec<&str> = text.split_whitespace().collect();
-        let is_denial = |word: &&str| count_negations([*word].into_iter()) > 0;
-        let denials = (0..words.len()).filter(|at| is_denial(&words[*at]));
-        let denials = denials.map(|at| {
-            let next = words.get(at + 1)?;
-            Some((words[at].to_owned(), split_words(next).next()?.to_owned()))
-        });
-        let denials: Option<Vec<_>> = denials.collect();
-        let has_alternatives = split_words(&text).any(|word| ALTERNATIVES.contains(&word));
-        Some(Self {
-            denials: denials?,
-            extreme,
-            is_table: asks_for_table(question) && !asks_which,
-            has_alternatives,
-            counted: find_counted(&text),
-            normal: normalise(question),
-            text,
-        })
-    }
-
-    /// Returns whether it asks for rows by its words, and not for one fact.
-    pub fn asks_for_rows(&self) -> bool {
-        self.extreme.is_some() || self.is_count() || asks_for_several(&self.text)
-    }
-
-    pub fn is_count(&self) -> bool {
-        self.counted.is_some()
-    }
-
-    /// Returns whether the question has all words of a text in their order.
-    fn names(&self, text: &str) -> bool {
-        let text = normalise(text);
-        let is_condition = |word: &str| !HARMLESS.contains(&word);
-        split_words(&text).any(is_condition) && holds(&self.normal, &text)
-    }
-
-    /// Returns the word for what it asks for, "month" of "In which month".
-    fn head(&self) -> Option<&str> {
-        let mut words = split_words(&self.text).skip_while(|word| !WHICH.contains(word));
-        words.nth(1).filter(|word| !HARMLESS.contains(word))
-    }
-}
-
-/// Returns the extreme that a question in lower case asks for, if any, with the words behind it;
-/// `None` where it has several, or bounds ("at least") and shares ("most of") in the words of one.
-fn find_extreme(text: &str) -> Option<Option<(Extreme, String)>> {
-    let mut found: Vec<(usize, usize, Extreme)> = Vec::new();
-    for (extreme, words) in EXTREMES {
-        for word in words {
-            let Some(at) = find_words(text, word) else {
-                continue;
-            };
-            let end = at + word.len();
-            if !found
-                .iter()
-                .any(|(start, known, _)| *start <= at && end <= *known)
-            {
-                found.push((at, end, extreme));
-            }
-        }
-    }
-    let (at, end, extreme) = match found.as_slice() {
-        [] => return Some(None),
-        [one] => *one,
-        _ => return None,
-    };
-    let behind = text[end..].trim_start();
-    let next = split_words(behind).next().unwrap_or_default();
-    let is_share = ["of", "der", "de", "que", "des"].contains(&next);
-    let is_bound = text[..at].ends_with("at ") || behind.starts_with(|c: char| c.is_ascii_digit());
-    (!is_share && !is_bound).then(|| Some((extreme, behind.to_owned())))
-}
 
 /// The rows of a table in their order, whichever chunks they are in.
 pub struct Table<'c> {
@@ -287,20 +133,29 @@ impl<'c> Table<'c> {
             how.push(named.describe());
             used.push(named.column);
             used.extend(named.values);
+            if !self.stems(named.column).is_disjoint(&self.stems(SUPPLIERS)) {
+                used.extend(SUPPLYING);
+            }
         }
         let denials = question.denials.iter();
         used.extend(denials.map(|(negation, _)| negation.as_str()));
-        if let Some((extreme, behind)) = &question.extreme {
-            let (column, numbers) = self.number_column(&rows, &question.text, behind)?;
+        if let Some(bound) = &question.bound {
             among = rows.len();
-            rows = extremes(&rows, &numbers, *extreme);
-            how.push(match extreme {
-                Extreme::Largest => format!("max {column}"),
-                Extreme::Smallest => format!("min {column}"),
-            });
+            let (bounded, column) = self.bound_rows(&mut rows, question, bound)?;
+            how.push(bounded);
+            used.push(column);
+            used.extend(self.units_used(bound, column));
+            used.extend(OF_BOUNDS.iter().copied().chain(question.costly_words()));
+        }
+        if let Some((extreme, behind)) = &question.extreme {
+            let near = self.near_words(question, behind);
+            let (column, numbers) = self.number_column(&rows, &near, None)?;
+            among = rows.len();
+            retain_extremes(&mut rows, &numbers, *extreme);
+            how.push(extreme.describe(column));
             used.push(column);
             used.extend(EXTREMES.iter().flat_map(|(_, words)| *words));
-            used.extend(OF_EXTREMES.iter().chain(COSTLY));
+            used.extend(OF_EXTREMES.iter().copied().chain(question.costly_words()));
         }
 
         let asked = self.asked_columns(question);
@@ -311,6 +166,7 @@ impl<'c> Table<'c> {
         };
 
         let is_all = how.is_empty() && question.is_table;
+        let is_all = is_all || question.bound.is_some() && !rows.is_empty();
         let is_choice = !rows.is_empty() && rows.len() < among || is_all;
         (is_choice && self.reads_all(question, of, &used)).then(|| Chosen {
             columns,
@@ -328,7 +184,13 @@ impl<'c> Table<'c> {
         let place = of.headings.iter().map(String::as_str);
         let place = place.chain([document_stem(&of.document)]);
         let place = place.flat_map(split_words).filter(|word| !has_digit(word));
-        let names = self.columns.iter().take(1).copied().chain(place);
+        let names = self
+            .columns
+            .iter()
+            .take(1)
+            .copied()
+            .chain(place)
+            .chain([GOODS]);
         let names: BTreeSet<String> = names.flat_map(|name| self.stems(name)).collect();
 
         // another column may be a condition, "which have a discount"
@@ -459,32 +321,114 @@ impl<'c> Table<'c> {
         Some(largest.into_iter().map(|(value, _)| *value).collect())
     }
 
-    /// Returns the column of numbers that a question names behind its extreme, and no other one,
-    /// with the numbers of the rows.
+    /// Keeps the rows within the bound of a question, or where there are none those that come
+    /// nearest, and says so. Returns the column of the bound, too; `None` where it is unclear.
+    fn bound_rows(
+        &self,
+        rows: &mut Vec<&Row<'c>>,
+        question: &RowQuestion,
+        bound: &NumberBound,
+    ) -> Option<(String, &'c str)> {
+        let among = rows.len();
+        let mut near = self.near_words(question, &question.text);
+        near.extend(bound.unit.map(|names| names[0].to_owned()));
+        if bound.is_stock {
+            near.extend(self.stems(STOCKS));
+        }
+        let (column, numbers) = self.number_column(rows, &near, Some(bound))?;
+        let mut how = bound.describe(column);
+
+        let is_within = |number: &Option<f64>| number.is_some_and(|one| bound.holds(one));
+        if !numbers.iter().any(is_within) {
+            let nearest = bound.nearest()?;
+            retain_extremes(rows, &numbers, nearest);
+            how = format!("{how} (0/{among}), {}", nearest.describe(column));
+            return Some((how, column));
+        }
+        let mut within = numbers.iter().map(is_within);
+        rows.retain(|_| within.next().unwrap_or_default());
+        Some((how, column))
+    }
+
+    /// Returns the words that name a column in the words of a question: a price is named by what is
+    /// cheap.
+    fn near_words(&self, question: &RowQuestion, words: &str) -> BTreeSet<String> {
+        let mut near = self.stems(words);
+        if question.costly_words().next().is_some() {
+            near.extend(self.stems(PRICES));
+        }
+        near
+    }
+
+    /// Returns the column that these words name, and no other one, with the numbers of the rows;
+    /// of a bound among the columns of numbers, which their unit names, too.
     fn number_column(
         &self,
         rows: &[&Row<'c>],
-        question: &str,
-        behind: &str,
+        near: &BTreeSet<String>,
+        bound: Option<&NumberBound>,
     ) -> Option<(&'c str, Vec<Option<f64>>)> {
-        let mut near = self.stems(behind);
-        if split_words(question).any(|word| COSTLY.iter().any(|stem| word.starts_with(stem))) {
-            near.extend(self.stems(PRICES));
-        }
-        let common = |column: &str| self.stems(column).intersection(&near).count();
+        let is_stock = bound.is_some_and(|bound| bound.is_stock);
+        let numbers = |column: &str| {
+            let values: Vec<&str> = rows.iter().map(|row| row.value(column)).collect();
+            let read = read_numbers(&values, self.language);
+            let is_said = is_flag(&values.iter().copied().collect());
+            let said = values
+                .iter()
+                .map(|value| Some(f64::from(u8::from(is_one_of(YES, value)))));
+            read.or_else(|| (is_stock && is_said).then(|| said.collect()))
+        };
+        let common = |column: &str| {
+            let mut own = self.stems(column);
+            own.extend(
+                self.units(column)
+                    .into_iter()
+                    .filter(|_| bound.is_some())
+                    .map(str::to_owned),
+            );
+            own.intersection(near).count()
+        };
         let columns = self.columns.iter().skip(1).copied();
-        let best = columns.clone().map(common).max().filter(|best| *best > 0)?;
-        let mut best = columns.filter(|column| common(column) == best);
-        let (Some(column), None) = (best.next(), best.next()) else {
+        let columns = columns.filter(|column| bound.is_none() || numbers(column).is_some());
+        let columns: Vec<(&str, usize)> = columns.map(|column| (column, common(column))).collect();
+        let best = columns
+            .iter()
+            .map(|(_, common)| *common)
+            .max()
+            .filter(|best| *best > 0)?;
+        let mut best = columns.iter().filter(|(_, common)| *common == best);
+        let (Some((column, _)), None) = (best.next(), best.next()) else {
             return None;
         };
-        let values: Vec<&str> = rows.iter().map(|row| row.value(column)).collect();
-        Some((column, read_numbers(&values, self.language)?))
+        Some((column, numbers(column)?))
+    }
+
+    /// Returns the units in the name and in the cells of a column.
+    fn units(&self, column: &str) -> BTreeSet<&'static str> {
+        let cells = self
+            .rows
+            .iter()
+            .filter_map(|row| split_number(row.value(column)));
+        let units = cells.flat_map(|[sign, _, unit]| [sign.to_lowercase(), unit.to_lowercase()]);
+        let named = split_words(column).map(str::to_lowercase);
+        let found = units.chain(named).filter_map(|unit| find_unit(&unit));
+        found.map(|names| names[0]).collect()
+    }
+
+    /// Returns the words for the unit of a bound, where the numbers of the column have it: those of
+    /// a column of prices without one are in any currency.
+    fn units_used(&self, bound: &NumberBound, column: &str) -> &'static [&'static str] {
+        let own = self.units(column);
+        let is_price = !self.stems(column).is_disjoint(&self.stems(PRICES));
+        let names = bound.unit.filter(|names| {
+            own.contains(names[0]) || own.is_empty() && is_price && CURRENCIES.contains(&names[0])
+        });
+        names.unwrap_or_default()
     }
 
     /// A word in capitals has two forms, and a question is in lower case.
     fn stems(&self, text: &str) -> BTreeSet<String> {
-        stems(&text.to_lowercase(), self.language)
+        stems(&text.to_lowercase().replace('_', " "), self.language)
     }
 }
 
@@ -551,22 +495,6 @@ fn is_one_of(words: &[&str], value: &str) -> bool {
     words.contains(&value.to_lowercase().as_str())
 }
 
-/// Keeps the rows with the largest or the smallest number.
-fn extremes<'t, 'c>(
-    rows: &[&'t Row<'c>],
-    numbers: &[Option<f64>],
-    extreme: Extreme,
-) -> Vec<&'t Row<'c>> {
-    let known = numbers.iter().copied().flatten();
-    let best = match extreme {
-        Extreme::Largest => known.reduce(f64::max),
-        Extreme::Smallest => known.reduce(f64::min),
-    };
-    let with_numbers = rows.iter().zip(numbers);
-    let kept = with_numbers.filter(|(_, number)| number.is_some() && **number == best);
-    kept.map(|(row, _)| *row).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -587,6 +515,16 @@ mod tests {
         "order: 7; buyer: Ann Dow; from: Lima; to: Oslo; year: 2023; amount: 1.50 EUR; price: 3.125",
         "order: 8; buyer: Tam Reeve; from: Oslo; to: Lima; year: 2024; amount: 12.00 EUR; price: 2.5",
         "order: 9; buyer: Ann Dow; from: Callao; to: Oslo; year: 2024; amount: 3.00 EUR; price: 12.5",
+    ];
+    const GOODS_SOLD: &[&str] = &[
+        "article: DS06; price_eur: 8.40; stock: 120; supplier: Kemira",
+        "article: GR01; price_eur: 64.50; stock: 0; supplier: Ostrava Mills",
+        "article: FT10; price_eur: 5.20; stock: 230; supplier: Kemira",
+    ];
+    const SOLD_OUT: &[&str] = &[
+        "article: DS06; in stock: yes",
+        "article: GR01; in stock: no",
+        "article: FT10; in stock: yes",
     ];
     const BEDS: &[&str] = &[
         "hut: Marmot; stove: yes; beds: 40; built: 1998",
@@ -699,6 +637,66 @@ mod tests {
                 &[1, 3],
                 "stove: yes (2/3)",
             ),
+            (
+                BEDS,
+                "Which huts have at least 20 beds?",
+                &[1],
+                "beds ≥ 20 (1/3)",
+            ),
+            (
+                BEDS,
+                "How many huts have between 10 and 50 beds?",
+                &[1, 3],
+                "beds ≥ 10 ≤ 50 (2/3)",
+            ),
+            (
+                BEDS,
+                "Which huts with a stove have more than 100 beds?",
+                &[1],
+                "stove: yes, beds > 100 (0/2), max beds (1/2)",
+            ),
+            (
+                ORDERS,
+                "Which orders of Ann Dow are above 2 EUR?",
+                &[3],
+                "buyer: Ann Dow, amount > 2 (1/2)",
+            ),
+            (
+                GOODS_SOLD,
+                "Which articles come from Kemira?",
+                &[1, 3],
+                "supplier: Kemira (2/3)",
+            ),
+            (
+                GOODS_SOLD,
+                "How many products are made by Kemira?",
+                &[1, 3],
+                "supplier: Kemira (2/3)",
+            ),
+            (
+                GOODS_SOLD,
+                "How many articles are out of stock?",
+                &[2],
+                "stock = 0 (1/3)",
+            ),
+            (
+                GOODS_SOLD,
+                "Which items are cheaper than 20 euros?",
+                &[1, 3],
+                "price_eur < 20 (2/3)",
+            ),
+            (
+                GOODS_SOLD,
+                "Which articles cost more than 50 EUR?",
+                &[2],
+                "price_eur > 50 (1/3)",
+            ),
+            (
+                SOLD_OUT,
+                "Which items are sold out?",
+                &[2],
+                "in stock = 0 (1/3)",
+            ),
         ];
         for (lines, question, expected, how) in cases {
             let chunks = chunks(lines);
@@ -741,7 +739,9 @@ mod tests {
                     "Which day had the most orders?",
                     "What is the price of most of the orders?",
                     "Which orders of Ann Dow were made in 2023?",
-                    "Which orders of Ann Dow are above 2 EUR?",
+                    "Which orders are above 2 kg?",
+                    "Which orders of 2023 are above 2 EUR?",
+                    "Which orders cost over 2 EUR and have an amount under 9 EUR?",
                     "Which orders went from Lima to Oslo?",
                     "Which order has the highest amount and the lowest price?",
                     "How many buyers are called Ann Dow?",
@@ -751,7 +751,8 @@ mod tests {
             (
                 BEDS,
                 &[
-                    "Which huts have at least 20 beds?",
+                    "Which huts with a sauna have at least 20 beds?",
+                    "Which huts do not have at least 20 beds?",
                     "Which hut is the highest?",
                     "Which hut has the most beds in each order?",
                     "How many beds have the huts with a stove?",

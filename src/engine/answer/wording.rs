@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use crate::corpus::{begins_item, fold_white_space, language, split_words};
+use crate::corpus::{begins_item, fold_white_space, language, named_cells, split_words};
 use crate::index::{content_words, is_content_word, short_text_language};
 
 /// Beginnings of words that ask which one, in lower case.
@@ -49,6 +49,49 @@ const YEARS: RangeInclusive<u32> = 1000..=2100;
 const CONTRASTS: [&str; 8] = [
     " while ", " whereas ", ", but ", "; ", " während ", ", aber ", " tandis que ",
     " mientras que ",
+];
+
+/// Units with their names, in lower case.
+#[rustfmt::skip]
+const UNITS: &[&[&str]] = &[
+    &["eur", "€", "euro", "euros", "欧元"],
+    &["usd", "$", "dollar", "dollars", "dólar", "dólares", "美元"],
+    &["gbp", "£", "pence"],
+    &["chf", "franken", "francs"],
+    &["s", "sec", "secs", "second", "seconds", "sekunde", "sekunden", "seconde", "secondes",
+        "segundo", "segundos", "秒"],
+    &["min", "mins", "minute", "minutes", "minuten", "minuto", "minutos", "分钟"],
+    &["h", "hr", "hrs", "hour", "hours", "stunde", "stunden", "heure", "heures", "hora", "horas",
+        "小时"],
+    &["day", "days", "tag", "tage", "tagen", "jour", "jours", "día", "días", "天"],
+    &["week", "weeks", "woche", "wochen", "semaine", "semaines", "semana", "semanas", "周"],
+    &["month", "months", "monat", "monate", "monaten", "mois", "mes", "meses", "个月"],
+    &["year", "years", "jahr", "jahre", "jahren", "an", "ans", "année", "années", "año", "años",
+        "年"],
+    &["mg"],
+    &["g", "gram", "grams", "gramm", "gramme", "grammes", "gramo", "gramos", "克"],
+    &["kg", "kilo", "kilos", "kilogram", "kilograms", "kilogramm", "kilogrammes", "公斤"],
+    &["ml", "millilitre", "millilitres", "milliliter", "milliliters", "毫升"],
+    &["cl"], &["dl"],
+    &["l", "litre", "litres", "liter", "liters", "litern", "litro", "litros", "升"],
+    &["mm"], &["cm", "centimetre", "centimetres", "zentimeter", "厘米"],
+    &["m", "metre", "metres", "meter", "meters", "metern", "mètre", "mètres", "metro", "metros",
+        "米"],
+    &["km", "kilometre", "kilometres", "kilometer", "kilometers", "kilometern", "kilomètres",
+        "kilómetros", "公里"],
+    &["tsp", "teaspoon", "teaspoons", "teelöffel"],
+    &["tbsp", "tablespoon", "tablespoons", "esslöffel"],
+    &["cup", "cups", "tasse", "tassen", "tasses", "taza", "tazas", "杯"],
+    &["w", "watt", "watts"], &["kwh"], &["bar"],
+    &["%", "percent", "prozent"],
+];
+/// Languages of these names.
+const NAMED_IN: [&str; 5] = ["en", "de", "fr", "es", "zh"];
+/// Units of money.
+pub const CURRENCIES: [&str; 4] = ["eur", "usd", "gbp", "chf"];
+/// Words between numbers of one unit, in lower case.
+const ENUMERATING: &[&str] = &[
+    "and", "or", "to", "und", "oder", "bis", "et", "ou", "à", "y", "o", "a", "-", "–",
 ];
 
 /// Words that begin a conclusion, and words that compare, in lower case.
@@ -199,8 +242,8 @@ pub fn stems(text: &str, language: &str) -> BTreeSet<String> {
     content_words(&text, language).into_iter().collect()
 }
 
-/// Returns the words in lower case, numbers without the signs between groups of digits, and Roman
-/// ones in digits.
+/// Returns the words in lower case, numbers without the signs between groups of digits, Roman ones
+/// in digits, and numbers with their units.
 pub fn words(text: &str) -> BTreeSet<String> {
     let roman = split_words(text).filter(|word| word.len() > 1);
     let roman = roman.filter_map(|word| Some(read_roman(word)?.to_string()));
@@ -208,6 +251,7 @@ pub fn words(text: &str) -> BTreeSet<String> {
     words
         .chain(numbers(text))
         .chain(find_numbers_of_names(text))
+        .chain(find_measured(text))
         .collect()
 }
 
@@ -307,17 +351,97 @@ pub fn is_year(number: &str) -> bool {
     YEARS.contains(&number.parse().unwrap_or(0))
 }
 
-/// Returns the numbers of a text that a unit of capital letters follows, both in lower case:
-/// `4,410 EUR`.
+/// Returns the numbers of a text that have a unit behind them, each with a word that a source has
+/// in its [`words`] where it holds both: a unit of capital letters, or `2 tsp`.
 pub fn measures(text: &str) -> Vec<[String; 2]> {
-    let words: Vec<&str> = text.split_whitespace().collect();
-    let pairs = words.windows(2).filter_map(|pair| {
-        let number = numbers(pair[0]).into_iter().next()?;
-        let unit = pair[1].trim_matches(|c: char| !c.is_alphanumeric());
-        let is_unit = unit.len() > 1 && unit.bytes().all(|byte| byte.is_ascii_uppercase());
-        is_unit.then(|| [number, unit.to_lowercase()])
+    let found = find_measures(text).into_iter();
+    let direct = found.filter(|(_, is_direct)| *is_direct);
+    let pairs = direct.map(|([number, unit], _)| match find_unit(&unit) {
+        Some(_) => [number.clone(), format!("{number} {unit}")],
+        None => [number, unit],
     });
     pairs.collect()
+}
+
+/// Returns the numbers of a text with each of [`UNITS`] that they may be of: in "1 pepper, 2
+/// teaspoons paste" the 1 is of no teaspoons, and "price (EUR): 12" names its unit elsewhere. The
+/// unit of a row may stand above it, and other languages have other names; but money is named.
+fn find_measured(text: &str) -> Vec<String> {
+    let own = find_measures(text);
+    let mut numbers = numbers(text);
+    numbers.retain(|number| !own.iter().any(|([known, _], _)| known == number));
+    let lower = text.to_lowercase();
+    let is_named = |name: &str| {
+        let is_sign = !name.starts_with(char::is_alphanumeric);
+        is_sign && lower.contains(name) || split_words(&lower).any(|word| word == name)
+    };
+    let is_open = !numbers.is_empty()
+        && (named_cells(text).is_some() || !NAMED_IN.contains(&text_language(text)));
+    let may_be_of = |names: &&&[&str]| {
+        let is_of_others = own.iter().any(|([_, unit], _)| unit == names[0]);
+        let is_money = CURRENCIES.contains(&names[0]);
+        let is_named = (is_money || !is_of_others) && names.iter().any(|name| is_named(name));
+        is_named || is_open && !is_money && !is_of_others
+    };
+
+    let free: Vec<&str> = UNITS
+        .iter()
+        .filter(may_be_of)
+        .map(|names| names[0])
+        .collect();
+    let of_number = |number: &String| -> Vec<String> {
+        free.iter().map(|unit| format!("{number} {unit}")).collect()
+    };
+    let own = own
+        .iter()
+        .map(|([number, unit], _)| format!("{number} {unit}"));
+    own.chain(numbers.iter().flat_map(of_number)).collect()
+}
+
+/// Returns the numbers of a text with their units, and whether the unit stands behind this very
+/// one: it is of all numbers in "4, 6 and 8 kg".
+fn find_measures(text: &str) -> Vec<([String; 2], bool)> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut found = Vec::new();
+    let mut pending: Vec<String> = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        let own = numbers(word);
+        if own.is_empty() {
+            if !ENUMERATING.contains(&word.to_lowercase().as_str()) {
+                pending.clear();
+            }
+            continue;
+        }
+
+        let glued = word.trim_start_matches(|c: char| !c.is_alphabetic() && !"€$£%".contains(c));
+        let is_end = word.ends_with([',', ';', '.']);
+        let next = words.get(at + 1).filter(|_| !is_end && glued.is_empty());
+        let unit = next.map_or(glued, |next| *next);
+        let unit = unit.trim_matches(|c: char| !(c.is_alphanumeric() || "€$£%".contains(c)));
+        let is_capital = unit.len() > 1 && unit.bytes().all(|byte| byte.is_ascii_uppercase());
+        let lower = unit.to_lowercase();
+        let known = find_unit(&lower).map(|names| names[0].to_owned());
+        let Some(unit) = known.or_else(|| is_capital.then_some(lower)) else {
+            let is_joint = next.is_some_and(|next| ENUMERATING.contains(next));
+            if !is_joint && !word.ends_with(',') {
+                pending.clear();
+            } else {
+                pending.extend(own);
+            }
+            continue;
+        };
+        let others = pending
+            .drain(..)
+            .map(|number| ([number, unit.clone()], false));
+        found.extend(others);
+        found.extend(own.into_iter().map(|number| ([number, unit.clone()], true)));
+    }
+    found
+}
+
+/// Returns the names of a unit by one of them, in lower case.
+pub fn find_unit(name: &str) -> Option<&'static [&'static str]> {
+    UNITS.iter().copied().find(|names| names.contains(&name))
 }
 
 /// Returns the names of a sentence: words with a capital, the first word aside.
@@ -353,4 +477,36 @@ pub fn code_spans(text: &str) -> Vec<String> {
         .into_iter()
         .map(|span| fold_white_space(&span.to_lowercase()));
     folded.filter(|span| !span.is_empty()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_has_the_unit_of_its_own_part() {
+        let recipe = "Ingredients: 400 ml coconut milk, 1 red pepper, 2 teaspoons curry paste.";
+        for (source, statement, expected) in [
+            (recipe, "| Curry paste | 2 teaspoons |", true),
+            (recipe, "| Red pepper | 1 teaspoon |", false),
+            (recipe, "400 g of milk", false),
+            (recipe, "400 Milliliter Milch", true),
+            (recipe, "400 millilitres", true),
+            ("Bake for 42 minutes.", "Es backt 42 Minuten", true),
+            ("In sizes of 4, 6 and 8 kg.", "one of 4 kg", true),
+            ("Back mit 10kg, 2 Eiern", "10 kg", true),
+            ("| Time (min): 35 |", "35 minutes", true),
+            ("| Dish: soup | Time: 35 |", "35 minutes", true),
+            ("1. Fry the curry paste for 2 minutes.", "1 teaspoon", false),
+            ("La guarantee: within 30 working days", "30 days", true),
+            ("Her extension is 4410.", "It costs 4410 EUR", false),
+            ("price_eur: 4410; stock: 2", "It costs 4410 EUR", true),
+            ("It costs €4,410.", "It costs 4410 EUR", true),
+        ] {
+            let measures = measures(statement);
+            let words = words(source);
+            let held = measures.iter().flatten().all(|part| words.contains(part));
+            assert_eq!((measures.len(), held), (1, expected), "{statement}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use unicode_segmentation::UnicodeSegmentation;
 
-use crate::config::{Config, Location, LocationPart, Setting};
+use crate::config::{Config, DocumentFilter, Location, LocationPart, Setting};
 use crate::event::{
     AnswerSamples, Citation, CorpusCard, GateCard, Hit, LeftOut, ModelCard, ModelRole,
     NearestSentence, Numbering, Outcome, Part, QuestionKind, RunUsage, Scope, Support, Turn,
@@ -270,8 +270,17 @@ impl Run {
         let excluded = &self.settings.retriever.excluded;
         let is_whole = |location: &&Location| location.part == LocationPart::Whole;
         let whole = excluded.iter().filter(is_whole).count();
+        let filter = &self.settings.retriever.filter;
+        let mut of_scope = DocumentFilter::default();
+        of_scope.limit_to(&self.scope.documents);
+        let is_named = !of_scope.is_empty() && *filter == of_scope;
         words::Searched {
-            is_filtered: !self.settings.retriever.filter.is_empty(),
+            is_filtered: !filter.is_empty(),
+            named: if is_named {
+                self.scope.documents.clone()
+            } else {
+                Vec::new()
+            },
             excluded_documents: whole as u64,
             excluded_passages: (excluded.len() - whole) as u64,
         }

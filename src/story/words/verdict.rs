@@ -17,10 +17,12 @@ fn verdict_name(kind: VerdictKind) -> &'static str {
 }
 
 /// The part of the documents that a run searched.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Searched {
     /// Whether a filter chose among the documents.
     pub is_filtered: bool,
+    /// The documents that the question names, where these alone were searched.
+    pub named: Vec<String>,
     /// Numbers of whole documents and of passages that the user excluded.
     pub excluded_documents: u64,
     pub excluded_passages: u64,
@@ -33,7 +35,10 @@ impl Searched {
             return verdict_name(kind).to_owned();
         }
 
-        let place = if self.is_filtered {
+        let named = self.named.join(", ");
+        let place = if !named.is_empty() {
+            named.as_str()
+        } else if self.is_filtered {
             "the documents of the filter"
         } else {
             "what was searched"
@@ -340,8 +345,13 @@ mod tests {
     fn a_verdict_names_what_was_searched() {
         let searched = |is_filtered, excluded_documents, excluded_passages| Searched {
             is_filtered,
+            named: Vec::new(),
             excluded_documents,
             excluded_passages,
+        };
+        let named = Searched {
+            named: vec!["a.md".to_owned()],
+            ..searched(true, 0, 0)
         };
         use VerdictKind::{NotInDocuments, Supported};
         for (searched, kind, expected) in [
@@ -370,6 +380,7 @@ mod tests {
                 NotInDocuments,
                 "○ not in the documents of the filter (1 passage excluded)",
             ),
+            (named, NotInDocuments, "○ not in a.md"),
             (searched(true, 0, 1), Supported, "● supported"),
         ] {
             assert_eq!(searched.verdict_name(kind), expected);
