@@ -124,12 +124,12 @@ impl ChunkText {
     /// Returns the path of its document, the headings above it, and its text: what a question is
     /// compared with word by word.
     pub fn text_with_place(&self) -> String {
-        format!(
-            "{}\n{}\n{}",
-            self.document,
-            self.headings.join("\n"),
-            self.text
-        )
+        self.place_with(&self.text)
+    }
+
+    /// Returns the same of a part of its text.
+    pub fn place_with(&self, text: &str) -> String {
+        format!("{}\n{}\n{text}", self.document, self.headings.join("\n"))
     }
 }
 

@@ -3,14 +3,16 @@
 //! a source.
 
 use std::cmp::{Ordering, Reverse};
+use std::collections::BTreeSet;
 
 use crate::engine::run::{Answer, Passages, Run};
 use crate::event::{Citation, Conflict};
 
+use super::changes::value_texts;
 use super::marks::without_marks;
 use super::quotes::quotation;
 use super::sources::{SourceSentence, Supports};
-use super::wording::numbers;
+use super::wording::{has_digit, numbers};
 
 /// A sentence of a source that says otherwise.
 struct Otherwise {
@@ -28,7 +30,7 @@ pub fn add_otherwise(
     uncited: &[u32],
     passages: &Passages,
 ) -> Option<Conflict> {
-    let said = numbers(&without_marks(&answer.text));
+    let said = value_texts(&without_marks(&answer.text));
     if said.is_empty() && uncited.is_empty() {
         return None;
     }
@@ -36,7 +38,7 @@ pub fn add_otherwise(
     let supports = Supports::new(run.question, passages);
     let is_new = |other: &Otherwise| {
         let quote = other.citation.quote.as_deref().unwrap_or_default();
-        !numbers(quote).is_subset(&said)
+        !value_texts(quote).is_subset(&said)
     };
     // one is enough to look at both
     let (step, other) = answer.sentences.iter().find_map(|sentence| {
@@ -75,31 +77,52 @@ impl Supports {
             passage.citation.label == cited.label
                 && (is_asked || Some(&one.text) == cited.quote.as_ref())
         };
-        let stated = numbers(&without_marks(sentence));
+        let stated = value_texts(&without_marks(sentence));
         let own = self.sources.iter().filter(is_own).filter_map(|own| {
-            let mut disputed = numbers(&own.text);
-            disputed.retain(|number| stated.contains(number));
+            let mut disputed = value_texts(&own.text);
+            disputed.retain(|value| stated.contains(value));
             (!disputed.is_empty()).then_some((own, disputed))
         });
         let others = own.flat_map(|(own, disputed)| {
-            self.sources.iter().filter_map(move |other| {
-                let age = self.age(other, own);
-                let known = numbers(&other.text);
-                let file = |one: &SourceSentence| &self.passages[one.passage].citation.file;
-                let has_another = file(other) != file(own)
-                    && !disputed.is_subset(&known)
-                    && !known.is_subset(&numbers(&own.text));
-                (has_another && self.is_same_subject(own, other, age)).then_some((age, other))
-            })
+            let others = self.sources.iter();
+            others.filter_map(move |other| Some((self.compare(own, &disputed, other)?, other)))
         });
 
-        let rank = |age: Option<Ordering>| age.map_or(0, |age| age as i8);
-        // of several newest the first
-        let (age, other) = others.min_by_key(|(age, _)| Reverse(rank(*age)))?;
+        // of several newer ones the newest, in one document the last
+        let rank = |(age, other): &(Option<Ordering>, &SourceSentence)| {
+            let newer = age.is_some_and(Ordering::is_gt);
+            let newest = newer.then(|| (other.date.clone(), other.lines));
+            Reverse((age.map_or(0, |age| age as i8), newest))
+        };
+        let (age, other) = others.min_by_key(rank)?;
         Some(Otherwise {
             citation: self.quote(other),
             age,
         })
+    }
+
+    /// Returns the age of a sentence beside one that has the `disputed` values of the answer, where
+    /// it says otherwise; `Some(None)` where it is not known.
+    fn compare(
+        &self,
+        own: &SourceSentence,
+        disputed: &BTreeSet<String>,
+        other: &SourceSentence,
+    ) -> Option<Option<Ordering>> {
+        let of_other = value_texts(&other.text);
+        if self.is_changed_by(own, other, disputed) || self.is_changed_by(other, own, &of_other) {
+            return Some(self.order(other, own));
+        }
+
+        let age = self.age(other, own);
+        let known = numbers(&other.text);
+        let file = |one: &SourceSentence| &self.passages[one.passage].citation.file;
+        let is_apart = file(other) != file(own) || other.date != own.date;
+        let mut disputed = disputed.iter().filter(|value| has_digit(value));
+        let has_another = is_apart
+            && disputed.any(|number| !known.contains(number))
+            && !known.is_subset(&numbers(&own.text));
+        (has_another && self.is_same_subject(own, other, age)).then_some(age)
     }
 }
 

@@ -8,7 +8,7 @@ use crate::corpus::{is_month, split_words};
 use crate::index::{compare_versions, is_content_word};
 
 use super::sources::{Source, SourceSentence, Supports};
-use super::wording::{names, numbers, stems};
+use super::wording::{names, stems};
 
 /// Least share of their words that two sentences about the same thing have in common (Dice's
 /// coefficient): of issues of one document, which say the same in much the same words, and of two
@@ -19,15 +19,6 @@ const MIN_COMMON_UNDATED: f32 = 0.75;
 const MIN_COMMON_WORDS: usize = 2;
 
 impl Supports {
-    /// Returns whether a sentence says otherwise than an older one: it is about the same thing and
-    /// has another number.
-    pub fn replaces(&self, sentence: &SourceSentence, older: &SourceSentence) -> bool {
-        let age = self.age(sentence, older);
-        age == Some(Ordering::Greater)
-            && self.is_same_subject(older, sentence, age)
-            && !numbers(&sentence.text).is_subset(&numbers(&older.text))
-    }
-
     /// Returns how a sentence is ordered against another: by their dates, or as those of versions
     /// of one file.
     pub fn age(&self, one: &SourceSentence, other: &SourceSentence) -> Option<Ordering> {

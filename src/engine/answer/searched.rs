@@ -21,6 +21,7 @@ use super::scope::{asks_for_entries, list_subject, said_about};
 use super::sections::choose_sections;
 use super::support::{self, can_judge};
 use super::translated::translate;
+use super::updates::give_update;
 use super::verdict::Statements;
 use super::wording::numbers;
 use super::write::write;
@@ -73,7 +74,10 @@ pub fn search_and_answer<'q>(
         (None, Some(known)) if is_long_list(run, scope, &found.passages) => {
             list(run, gate, scope, &mut found, known)?
         }
-        (None, Some(_)) => write_or_quote(run, gate, confirmed, &mut found)?,
+        (None, Some(_)) => match give_update(run, scope, confirmed, &found.passages) {
+            Some(newest) => newest,
+            None => write_or_quote(run, gate, confirmed, &mut found)?,
+        },
         (None, None) => write(run, gate, &found.passages, confirmed)?,
     };
     Ok(found)

@@ -9,6 +9,7 @@ use crate::engine::run::Passages;
 use crate::event::{ChunkPart, ChunkText, Citation, Evidence, Hit, Place, saturating_u32};
 use crate::index::short_text_language;
 
+use super::threads::{Originals, dated_parts};
 use super::wording::{asks_which, has_digit, stems, words};
 
 /// The bonus of a whole sentence: less than the share of any word.
@@ -78,7 +79,8 @@ pub struct SourceSentence {
     /// The byte of the passage at which it begins.
     pub at: usize,
     pub lines: [u32; 2],
-    /// The date in the headings above it, or else of its document, as `2024-01-31`.
+    /// The date of its part of a thread, in the headings above it, or else of its document, as
+    /// `2024-01-31`.
     pub date: Option<String>,
     pub place: Option<Place>,
     pub text: String,
@@ -109,22 +111,35 @@ impl Supports {
             kind: kind_asked(question).map(str::to_owned),
         };
 
+        let originals = Originals::new(&passages.hits);
         for (label, hit) in (1..).zip(&passages.hits) {
             let language = language(&hit.chunk.text);
+            let parts = dated_parts(hit);
+            // what a mail quotes of another source is of that one
+            let mut own_text = String::new();
+            let mut end = 0;
             for range in sentences(&hit.chunk.text, language) {
                 let text = &hit.chunk.text[range.clone()];
+                own_text.push_str(&hit.chunk.text[end.min(range.start)..range.start]);
+                end = range.end;
+                if originals.has_source(supports.passages.len(), &hit.chunk.text, range.clone()) {
+                    continue;
+                }
+                own_text.push_str(text);
                 let stems = stems(text, language);
                 for stem in &stems {
                     *supports.sources_with.entry(stem.clone()).or_default() += 1;
                 }
                 let lines = lines(&hit.chunk, range.clone());
                 let headings = hit.chunk.headings_at(range.start);
+                let part = parts.iter().rfind(|part| part.at <= range.start);
                 let dated = headings.iter().rev().find_map(|one| named_dates(one).pop());
+                let dated = dated.or_else(|| hit.date.clone());
                 supports.sources.push(SourceSentence {
                     passage: supports.passages.len(),
                     at: range.start,
                     lines,
-                    date: dated.or_else(|| hit.date.clone()),
+                    date: part.map_or(dated, |part| part.date.clone()),
                     place: hit.chunk.place(lines),
                     text: text.to_owned(),
                     above: words(&headings.join(" ")),
@@ -133,7 +148,8 @@ impl Supports {
                 });
             }
 
-            let text = hit.chunk.text_with_place();
+            own_text.push_str(&hit.chunk.text[end..]);
+            let text = hit.chunk.place_with(&own_text);
             let place = hit.chunk.names().join(" ");
             let asked = supports.asked.entry(language);
             asked.or_insert_with(|| stems(question, language));

@@ -24,6 +24,14 @@ const YES_AND_NO: &[&str] = &[
 ];
 /// Words of the longest lead.
 const MAX_LEAD: usize = 12;
+/// Days of the week, in lower case.
+#[rustfmt::skip]
+pub const WEEKDAYS: &[&str] = &[
+    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday",
+    "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag", "sonnabend", "sonntag",
+    "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche",
+    "lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo",
+];
 /// British spellings and those that models write.
 const SPELLINGS: [(&str, &str); 8] = [
     ("metre", "meter"),
