@@ -103,11 +103,11 @@ impl RunText {
                 self.token(*step, out)
             }
             RunEvent::StepFinished { step, .. } => self.sentence(*step, out),
-            RunEvent::StepGiven { step, .. } => self.print_given(*step, out),
+            RunEvent::StepGiven { step, .. } => self.print_whole(*step, out),
             // the sentence is printed already
             RunEvent::StepCited {
                 text, citations, ..
-            } => self.line(&format!("{}\n", restated(text, citations)), out),
+            } => self.line(&format!("{}\n", restatement(text, citations)), out),
             RunEvent::RunFinished { .. } => self.end(out),
             _ => Ok(()),
         }
@@ -233,21 +233,20 @@ impl RunText {
 
     /// Prints the whole answer.
     fn print_answer(&mut self, out: &mut Output) -> io::Result<()> {
-        let steps = self.run.steps.iter().enumerate();
-        let sentences = steps.map(|(at, step)| {
-            let rest = add_labels(&step.text, &labels(step));
-            format!("{}{rest}", self.run.space_before(at))
-        });
-        let text: String = sentences.collect();
-        self.print(&text, out)
+        let steps: Vec<u32> = self.run.steps.iter().map(|step| step.step).collect();
+        for step in steps {
+            self.print_whole(step, out)?;
+        }
+        Ok(())
     }
 
-    /// Prints a sentence that this run did not generate; a quotation on a line of its own.
-    fn print_given(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
+    /// Prints a sentence that nothing was printed of; a quotation on a line of its own.
+    fn print_whole(&mut self, step: u32, out: &mut Output) -> io::Result<()> {
         let Some((at, step)) = self.find_step(step) else {
             return Ok(());
         };
-        let sentence = format!("{}{}{}", self.run.space_before(at), step.text, labels(step));
+        let labelled = add_labels(&step.text, &labels(step));
+        let sentence = format!("{}{labelled}", self.run.space_before(at));
         if step.origin == Origin::Given {
             self.end_line(out)?;
         }
@@ -373,7 +372,7 @@ fn add_labels(text: &str, labels: &str) -> String {
 }
 
 /// Returns the sources of a sentence that were judged once it was written.
-fn restated(text: &str, citations: &[Citation]) -> String {
+fn restatement(text: &str, citations: &[Citation]) -> String {
     let begun: String = text.chars().take(BEGUN).collect();
     let end = if begun.len() < text.len() {
         ELLIPSIS
