@@ -284,8 +284,13 @@ fn leads(before: &str, behind: &str) -> bool {
 
 fn begin_with_capital(text: &str) -> String {
     let mut letters = text.chars();
-    let first = letters.next().map(char::to_uppercase);
-    first.into_iter().flatten().chain(letters).collect()
+    let first = letters.next();
+    // "iPhone" begins so anywhere
+    if letters.clone().next().is_some_and(char::is_uppercase) {
+        return text.to_owned();
+    }
+    let first = first.into_iter().flat_map(char::to_uppercase);
+    first.chain(letters).collect()
 }
 
 /// Returns a text without what joins a mark to the one that it ends with: a comma, or a word.

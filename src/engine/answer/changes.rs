@@ -66,6 +66,9 @@ const HOURS: &[&str] = &["am", "pm", "uhr", "h", "o", "heures", "horas"];
 const BEFORE_YEARS: &[&str] = &[
     "in", "im", "en", "since", "seit", "depuis", "desde", "until",
 ];
+/// Words behind a number that is for some alone, and how far behind it they stand.
+const FOR_SOME: &[&str] = &["for", "if", "für", "wenn", "pour", "si", "para"];
+const LIMITED_WITHIN: usize = 2;
 /// Letters that two words with one meaning begin with, as "delivery" and "delivered".
 const MIN_BEGINNING: usize = 5;
 
@@ -85,6 +88,14 @@ pub struct Value {
     pub text: String,
 }
 
+impl Value {
+    /// Returns whether it is a number for some alone: "8 EUR for children".
+    fn is_for_some(&self, text: &str) -> bool {
+        let mut behind = split_words(&text[self.at..]).skip(1).take(LIMITED_WITHIN);
+        self.kind == ValueKind::Number && behind.any(|word| FOR_SOME.contains(&word))
+    }
+}
+
 impl Supports {
     /// Returns whether a sentence says otherwise than an older one: it is about the same thing and
     /// has another number, or says that it is changed.
@@ -93,7 +104,9 @@ impl Supports {
         age == Some(Ordering::Greater)
             && self.is_same_subject(older, sentence, age)
             && !numbers(&sentence.text).is_subset(&numbers(&older.text))
-            || self.is_changed_by(older, sentence, &value_texts(&older.text))
+            // of two that may change each other none is the newer one
+            || self.order(sentence, older) == Some(Ordering::Greater)
+                && self.is_changed_by(older, sentence, &value_texts(&older.text))
     }
 
     /// Returns whether a sentence says that what another one says is changed: it has another value
@@ -115,7 +128,7 @@ impl Supports {
         let disputed: BTreeSet<ValueKind> = disputed.collect();
         let said = values(&newer.text).into_iter();
         let new: Vec<usize> = said
-            .filter(|value| disputed.contains(&value.kind))
+            .filter(|value| disputed.contains(&value.kind) && !value.is_for_some(&newer.text))
             .filter(|value| known.iter().all(|other| other.text != value.text))
             .map(|value| value.at)
             .collect();
@@ -237,12 +250,11 @@ fn subject(before: &str, language: &str) -> BTreeSet<String> {
         .unwrap_or_default()
 }
 
-/// Returns whether a word is among others, or one with its beginning.
+/// Returns whether a word is among others, or one that begins with it or that it begins with.
 fn is_among<'w>(word: &str, mut others: impl Iterator<Item = &'w String>) -> bool {
-    let beginning = word.as_bytes().get(..MIN_BEGINNING);
-    others.any(|other| {
-        word == other || beginning.is_some_and(|start| other.as_bytes().starts_with(start))
-    })
+    let begins =
+        |one: &str, other: &str| other.starts_with(one) && one.chars().count() >= MIN_BEGINNING;
+    others.any(|other| word == other || begins(word, other) || begins(other, word))
 }
 
 /// Returns the values of a text as they are compared: its numbers, and days and months by name.
@@ -353,6 +365,28 @@ mod tests {
         let own = &supports.sources[0];
         let mut others = supports.sources_of(1);
         others.any(|newer| supports.is_changed_by(own, newer, &value_texts(&own.text)))
+    }
+
+    #[test]
+    fn a_change_without_a_date_replaces_no_other_one() {
+        let texts = [
+            "The launch is planned for 1 June.",
+            "The launch is moved to 10 June.",
+            "The launch is moved to 24 June.",
+        ];
+        let hits = (1..).zip(texts);
+        let hits = hits.map(|(id, text)| Hit::from_text(id, &format!("{id}.txt"), text));
+        let passages = Passages::from_hits(hits.collect());
+        let supports = Supports::new("When is the launch?", &passages);
+        for (one, other) in [(0, 1), (1, 2), (2, 1)] {
+            let [one, other] = [one, other].map(|at: usize| &supports.sources[at]);
+            assert!(
+                !supports.replaces(one, other),
+                "{} {}",
+                one.text,
+                other.text
+            );
+        }
     }
 
     #[test]

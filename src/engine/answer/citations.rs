@@ -459,7 +459,9 @@ mod tests {
         animals.chunk.headings = vec!["§ 3 Animals".to_owned()];
         let mut repairs = hit("The landlord must repair the heating.", [5, 5]);
         repairs.chunk.headings = vec!["§ 4 Repairs".to_owned()];
-        let passages = Passages::from_hits(vec![hit(rows, [1, 2]), animals, repairs]);
+        let people = "| Name: Ann | Role: head |\n| Name: Bob | Reports to: Ann |";
+        let hits = vec![hit(rows, [1, 2]), animals, repairs, hit(people, [7, 8])];
+        let passages = Passages::from_hits(hits);
         for (question, sentence, expected) in [
             (
                 "What does an orange lamp mean?",
@@ -471,6 +473,7 @@ mod tests {
                 "An orange lamp means that you descale soon [1].",
                 1,
             ),
+            ("Who reports to Ann?", "Bob reports to Ann [4].", 1),
             ("What does § 4 (2) require?", "Dogs may not be kept [2].", 0),
             (
                 "What does section 3 require?",

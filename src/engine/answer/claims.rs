@@ -31,6 +31,9 @@ const MIN_DENYING: f32 = 0.8;
 /// Words of a source sentence that are read on each side of those that a statement has, too.
 const NEGATED_WITHIN: usize = 2;
 
+/// Digits of a year, which is the number of no part.
+const YEAR: usize = 4;
+
 /// A sentence of the answer, without its marks and its number in a list.
 pub struct Claim {
     pub language: &'static str,
@@ -243,21 +246,27 @@ impl Supports {
     /// Returns the row whose first cell is asked about, where the `source` is another row: what
     /// "orange" means is not what "red" does.
     fn find_row_asked(&self, source: &SourceSentence, claim: &Claim) -> Option<&SourceSentence> {
-        let is_asked = |one: &SourceSentence| {
-            let [_, asked] = self.sought_words(one, claim);
-            let key = named_cells(&one.text).and_then(|cells| Some(cells.first()?.1.to_owned()))?;
-            let key = stems(&key, self.passages[one.passage].language);
-            (!key.is_empty()).then(|| key.is_subset(asked))
+        let [_, asked] = self.sought_words(source, claim);
+        let key = |one: &SourceSentence| {
+            let cells = named_cells(&one.text)?;
+            let key = stems(cells.first()?.1, self.passages[one.passage].language);
+            Some(key).filter(|key| !key.is_empty())
         };
-        let is_other = is_asked(source) == Some(false);
-        let mut rows = self.sources_of(source.passage);
-        rows.find(|one| is_other && is_asked(one) == Some(true))
+        if key(source).is_none_or(|own| own.is_subset(asked)) {
+            return None;
+        }
+        self.sources_of(source.passage).find(|one| {
+            // a row may say of another one who reports to it
+            key(one).is_some_and(|key| key.is_subset(asked) && !key.is_subset(&source.stems))
+        })
     }
 
     /// Returns whether a source sentence is in another numbered part of its document than the one
     /// that the question names, as in "section 4".
     pub fn is_in_other_part(&self, source: &SourceSentence) -> bool {
-        let is_numbered = source.above.iter().any(|word| has_digit(word));
+        let is_number =
+            |word: &String| word.len() < YEAR && word.starts_with(|c: char| c.is_ascii_digit());
+        let is_numbered = source.above.iter().any(is_number);
         is_numbered && !self.part.is_subset(&source.above)
     }
 

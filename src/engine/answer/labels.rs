@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use crate::corpus::{Format, begins_item, language, split_words};
+use crate::corpus::{Format, begins_item, count_negations, language, split_words};
 use crate::engine::error::RunError;
 use crate::engine::run::{Passages, Run, Searched, context, documents, pins};
 use crate::event::{ChunkText, Citation, Evidence, Hit, Scope, document_stem};
@@ -13,7 +13,7 @@ use super::cells::{read_numbers, split_number};
 use super::quotes::quotation;
 use super::row_question::{RowQuestion, sets_no_condition};
 use super::rows::FoundEntries;
-use super::scope::{asks_for_entries, asks_for_several, has_scope, list_subject};
+use super::scope::{asks_for_entries, asks_for_several, has_scope, list_subject, points_back};
 use super::sources::{citation, lines};
 use super::wording::{has_digit, stems, text_language};
 
@@ -36,6 +36,21 @@ const OF_FILES: &[&str] = &[
     "geräte", "produkte", "artikel", "projekte", "zimmer", "wohnungen", "dateien", "recettes",
     "plats", "cours", "appareils", "produits", "projets", "fichiers", "recetas", "platos",
     "cursos", "aparatos", "productos", "proyectos", "archivos",
+];
+
+/// Labels of the whole beside those of its parts, in lower case.
+const OF_WHOLE: &[&str] = &[
+    "time",
+    "total",
+    "total time",
+    "duration",
+    "zeit",
+    "dauer",
+    "gesamtzeit",
+    "durée",
+    "temps",
+    "tiempo",
+    "duración",
 ];
 
 /// A part of a line with a label in front of it.
@@ -88,7 +103,9 @@ pub fn choose_labelled(
     let lower = asked.to_lowercase();
     let listed = list_subject(scope, asked).filter(|_| asks_for_entries(scope, asked));
     let subject = listed.or_else(|| asks_for_several(&lower).then_some(lower));
-    let Some(subject) = subject.filter(|_| has_scope(run.tools.config)) else {
+    // what is not so has no label, and what "it" is stands in the question before
+    let is_plain = count_negations(split_words(asked)) == 0 && !points_back(&asked.to_lowercase());
+    let Some(subject) = subject.filter(|_| is_plain && has_scope(run.tools.config)) else {
         return Ok(None);
     };
     let language = text_language(&subject);
@@ -96,8 +113,22 @@ pub fn choose_labelled(
     let mut words = stems(&subject.to_lowercase(), language);
     words.retain(|word| !doing.contains(word));
 
+    let names = |one: &Labelled<'_>| {
+        let own = stems(&one.label.to_lowercase(), language);
+        if own.is_empty() || !own.is_subset(&words) {
+            return false;
+        }
+        let document = document_stem(&one.chunk.document);
+        let place = format!("{document}\n{}", one.chunk.headings.join("\n"));
+        let place = stems(&place.to_lowercase().replace(['-', '_'], " "), language);
+        words
+            .iter()
+            .all(|word| own.contains(word) || place.contains(word))
+    };
+
     let mut hits = passages.hits.clone();
-    if words.len() == 1 {
+    let is_labelled = |hit: &Hit| find_labels(&hit.chunk, "\n").iter().any(names);
+    if words.len() == 1 && hits.iter().any(is_labelled) {
         // the few passages of a question for a fact are not all of them
         let found = run.search(&[Searched::new(&subject)])?;
         hits.extend(found.into_iter().flat_map(|one| one.hits));
@@ -105,17 +136,6 @@ pub fn choose_labelled(
     let files = documents(&hits).into_iter().map(str::to_owned).collect();
     let chunks = read_chunks(run, files)?;
     let found = chunks.iter().flat_map(|chunk| find_labels(chunk, "\n"));
-    let names = |one: &Labelled<'_>| {
-        let own = stems(&one.label.to_lowercase(), language);
-        let place = format!(
-            "{}\n{}",
-            document_stem(&one.chunk.document),
-            one.chunk.headings.join("\n")
-        );
-        let place = stems(&place.to_lowercase().replace(['-', '_'], " "), language);
-        let is_known = |word: &String| own.contains(word) || place.contains(word);
-        !own.is_empty() && own.is_subset(&words) && words.iter().all(is_known)
-    };
     let mut seen = BTreeSet::new();
     let found = found.filter(|one| {
         let chunk = one.chunk;
@@ -149,6 +169,8 @@ pub fn choose_fields(
         text,
         bound: Some(bound),
         extreme: None,
+        denials,
+        has_alternatives: false,
         ..
     }) = question
     else {
@@ -161,7 +183,8 @@ pub fn choose_fields(
     let words = split_words(&text).filter(|word| !sets_no_condition(word) && !units.contains(word));
     let words: Vec<&str> = words.filter(|word| !OF_FILES.contains(word)).collect();
     let files = corpus.index.documents()?;
-    if units.is_empty() || files.len() > MAX_DOCUMENTS {
+    let count = files.len();
+    if units.is_empty() || count > MAX_DOCUMENTS || !denials.is_empty() {
         return Ok(None);
     }
 
@@ -169,6 +192,11 @@ pub fn choose_fields(
     let Some((label, fields)) = find_fields(&chunks, units, &words) else {
         return Ok(None);
     };
+    // a word such as "flats" may be of other files than those with the label
+    let is_of_most = fields.len() * 2 >= count;
+    if !is_of_most {
+        return Ok(None);
+    }
     let within = fields.iter().filter(|(number, _)| bound.holds(*number));
     let within: Vec<&Labelled<'_>> = within.map(|(_, one)| one).collect();
     if within.is_empty() {
@@ -214,9 +242,28 @@ fn find_fields<'c>(
         }
     }
 
+    // the time to bake alone is not that of a recipe
+    let mut labels_of: BTreeMap<&str, usize> = BTreeMap::new();
+    let numbered = by_label
+        .values()
+        .flatten()
+        .filter(|(_, (number, _))| number.is_some());
+    for (file, _) in numbered {
+        *labels_of.entry(file).or_default() += 1;
+    }
+    let has_whole = by_label
+        .keys()
+        .any(|label| OF_WHOLE.contains(&label.as_str()));
+    if words.is_empty() && !has_whole && labels_of.values().any(|count| *count > 1) {
+        return None;
+    }
+
     by_label.retain(|label, fields| {
         let own = stems(label, language(label));
-        let is_read = |word: &&str| stems(word, language(label)).is_subset(&own);
+        let is_read = |word: &&str| {
+            let word = stems(word, language(label));
+            !word.is_empty() && word.is_subset(&own)
+        };
         let numbers = fields.values().filter(|(number, _)| number.is_some());
         numbers.count() >= MIN_LABELLED && words.iter().all(is_read)
     });
@@ -353,5 +400,13 @@ mod tests {
         assert_eq!(fields(&[]), expected);
         assert_eq!(fields(&["time"]), expected);
         assert_eq!(fields(&["soups"]), None);
+        assert_eq!(fields(&["no"]), None);
+
+        let baked = [
+            chunk("a.md", "Prep: 20 minutes. Bake: 40 minutes."),
+            chunk("b.md", "Prep: 10 minutes."),
+        ];
+        assert!(find_fields(&baked, minutes, &[]).is_none());
+        assert!(find_fields(&baked, minutes, &["prep"]).is_some());
     }
 }

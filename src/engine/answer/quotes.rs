@@ -179,14 +179,14 @@ impl RankedSentences {
         best.any(|one| one.holds_question && denies(one.text()))
     }
 
-    /// Keeps the sentences that hold most of the words of a text, and returns whether some hold at
-    /// least half of them; otherwise keeps all.
+    /// Keeps the sentences that hold most of the words of a text, and returns whether some hold
+    /// more than half of them; otherwise keeps all.
     pub fn keep_about(&mut self, text: &str) -> bool {
         let language = text_language(text);
         let words = stems(text, language);
         let held = |one: &RankedSentence| stems(one.text(), language).intersection(&words).count();
         let most = self.sentences.iter().map(held).max().unwrap_or(0);
-        let is_said = most > 0 && most * 2 >= words.len();
+        let is_said = most * 2 > words.len();
         if is_said {
             self.sentences.retain(|one| held(one) == most);
         }
@@ -293,7 +293,8 @@ fn put_newest_first(sentences: &mut [RankedSentence], supports: &Supports) {
             behind.find(|other| supports.replaces(&sentences[*other].source, older))
         };
         // the newer one may have a newer one itself
-        let Some(newest) = std::iter::successors(newer(at), |from| newer(*from)).last() else {
+        let newer_ones = std::iter::successors(newer(at), |from| newer(*from));
+        let Some(newest) = newer_ones.take(sentences.len()).last() else {
             continue;
         };
         let fit = sentences[at].fit();

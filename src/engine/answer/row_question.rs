@@ -1,7 +1,7 @@
 //! A question for rows of a table: its conditions, and the words that set none.
 
 use crate::corpus::{count_negations, split_words};
-use crate::letters::{holds, normalise};
+use crate::letters::{holds, is_dense, normalise};
 
 use super::bounds::NumberBound;
 use super::extremes::{Extreme, find_extreme};
@@ -10,16 +10,19 @@ use super::scope::{asks_for_several, asks_for_table, find_counted, points_back};
 /// Words of a question among which one that asks which stands.
 const ASKS_WITHIN: usize = 3;
 
-/// Beginnings of words that are about a price, words beside an extreme and beside a bound, and
+/// Words that are about a price, words beside an extreme and beside a bound, and
 /// names of columns of prices and of what is in stock, in lower case.
 #[rustfmt::skip]
 const COSTLY: &[&str] = &[
-    "expensive", "cheap", "cost", "teuer", "günstig", "billig", "koste", "cher", "chère", "coûte",
-    "caro", "cara", "barat", "cuesta", "贵", "便宜",
+    "expensive", "cheap", "cheaper", "cheapest", "cost", "costs", "costing", "teuer", "teurer",
+    "teuerste", "teuersten", "günstig", "günstiger", "günstigste", "günstigsten", "billig",
+    "billiger", "billigste", "billigsten", "kosten", "kostet", "cher", "chers", "chère", "chères",
+    "coûte", "coûtent", "caro", "caros", "cara", "caras", "barato", "baratos", "barata", "baratas",
+    "cuesta", "cuestan", "贵", "便宜",
 ];
 #[rustfmt::skip]
 pub const OF_BOUNDS: &[&str] = &[
-    "left", "remaining", "available", "ready", "done", "fertig", "priced", "units", "pieces", "take", "takes", "need",
+    "left", "remaining", "priced", "units", "pieces", "take", "takes", "need",
     "needs", "last", "lasts", "weigh", "weighs", "übrig", "dauern", "dauert", "brauchen",
     "braucht", "wiegen", "wiegt", "prennent", "durent", "pèsent", "duran", "pesan", "tardan",
 ];
@@ -144,7 +147,9 @@ impl RowQuestion {
     pub fn costly_words(&self) -> impl Iterator<Item = &str> {
         let bound = self.bound.iter().map(|bound| bound.words.as_str());
         let words = split_words(&self.text).chain(bound.flat_map(split_words));
-        words.filter(|word| COSTLY.iter().any(|stem| word.starts_with(stem)))
+        // nothing parts the words of Chinese
+        let is_inside = |part: &str, word: &str| part.starts_with(is_dense) && word.contains(part);
+        words.filter(move |word| COSTLY.iter().any(|one| one == word || is_inside(one, word)))
     }
 
     /// Returns the word for what it asks for, "month" of "In which month".

@@ -10,29 +10,16 @@ use crate::event::{ChunkPart, ChunkText, Citation, Evidence, Hit, Place, saturat
 use crate::index::short_text_language;
 
 use super::threads::{Originals, dated_parts};
-use super::wording::{asks_which, has_digit, stems, words};
+use super::wording::{asks_which, stems, words};
 
 /// The bonus of a whole sentence: less than the share of any word.
 const WHOLE_BONUS: f32 = 1e-3;
 
 /// Words and signs in front of the number of a part of a document, in lower case.
+#[rustfmt::skip]
 const PARTS: &[&str] = &[
-    "§",
-    "section",
-    "article",
-    "clause",
-    "chapter",
-    "paragraph",
-    "appendix",
-    "abschnitt",
-    "artikel",
-    "kapitel",
-    "absatz",
-    "anhang",
-    "chapitre",
-    "sección",
-    "artículo",
-    "capítulo",
+    "§", "section", "article", "clause", "chapter", "appendix", "abschnitt", "artikel", "kapitel",
+    "anhang", "chapitre", "sección", "artículo", "capítulo",
 ];
 
 /// The sentences of the passages, ready to be compared with sentences of the answer.
@@ -232,9 +219,14 @@ impl Supports {
 /// Returns the words of the number behind a word for a part of a document.
 fn part_asked(question: &str) -> BTreeSet<String> {
     let lower = question.to_lowercase().replace('§', " § ");
-    let mut words = lower.split_whitespace();
-    let has_part = words.any(|word| PARTS.contains(&word));
-    let number = words.next().filter(|number| has_part && has_digit(number));
+    let words: Vec<&str> = lower.split_whitespace().collect();
+    let number = PARTS.iter().find_map(|part| {
+        let at = words.iter().position(|word| word == part)?;
+        let number = words.get(at + 1)?;
+        number
+            .starts_with(|c: char| c.is_ascii_digit())
+            .then_some(*number)
+    });
     number.map(self::words).unwrap_or_default()
 }
 

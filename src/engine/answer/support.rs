@@ -53,7 +53,7 @@ pub fn measure(
     let things = things_asked(scope, &without_bound(run.question))
         .filter(|things| !at_once && things.iter().all(|thing| is_head_held(thing, passages)));
     // a model that is asked whether a text states the answer says no to a "not"
-    let is_denied = is_asked && asks_yes_or_no(run.question) && ranked.deny();
+    let is_denied = is_asked && things.is_none() && asks_yes_or_no(run.question) && ranked.deny();
     let stated = if is_denied {
         Some(DENIED)
     } else if is_asked && things.is_none() {

@@ -3,6 +3,9 @@
 //! words of the question, whatever the prompt says of their dates: of six such questions a model of
 //! 1.5 billion parameters answered six with the older value.
 
+use std::cmp::Ordering;
+
+use crate::corpus::{is_month, split_words};
 use crate::engine::run::{Answer, Passages, Run, Sentence};
 use crate::event::{QuestionKind, Scope};
 use crate::letters::{holds, normalise};
@@ -43,6 +46,9 @@ const FOR_MORE: &[&str] = &[
     "était", "étaient", "pourquoi", "qui", "et", "ou", "originalmente", "inicialmente", "antes",
     "anterior", "era", "fue", "quién", "y", "原来", "之前", "以前", "最初", "为什么", "和",
 ];
+
+/// Words in front of a day that a question names.
+const BEFORE_DAYS: &[&str] = &["on", "am", "le", "el"];
 
 /// Answers with the newest sentence of the passages on what is asked, where an older one would
 /// answer it otherwise; `None` where the model is to write.
@@ -96,14 +102,20 @@ impl Supports {
             return None;
         }
 
+        // what is further down alone may be another case of the same thing
+        let is_newer = |one: &SourceSentence, older: &SourceSentence| {
+            self.age(one, older) == Some(Ordering::Greater)
+        };
         let newer_than = |older: &SourceSentence| {
             let newer = self.sources.iter().filter(|one| has_value(one));
-            let newer = newer.filter(|one| self.replaces(one, older));
+            let newer = newer.filter(|one| is_newer(one, older) && self.replaces(one, older));
             newer.max_by_key(|one| (one.date.clone(), one.lines))
         };
         let changes_another = || {
             let mut others = self.sources.iter();
-            others.any(|older| has_value(older) && self.replaces(best, older))
+            others.any(|older| {
+                has_value(older) && is_newer(best, older) && self.replaces(best, older)
+            })
         };
         newer_than(best).or_else(|| changes_another().then_some(best))
     }
@@ -118,7 +130,8 @@ fn is_of_kind(kind: ValueKind, asked: ValueKind) -> bool {
 fn kind_asked(question: &str) -> Option<ValueKind> {
     let text = normalise(question);
     let has = |words: &[&str]| words.iter().any(|phrase| holds(&text, &normalise(phrase)));
-    if has(FOR_MORE) || has_digit(&text) && holds(&text, "on") {
+    let names_day = split_words(question).any(is_month) || has_digit(&text) && has(BEFORE_DAYS);
+    if has(FOR_MORE) || names_day {
         return None;
     }
     match (has(FOR_DATES), has(FOR_NUMBERS)) {
@@ -140,6 +153,7 @@ mod tests {
         let last = "The launch is moved up to 10 June 2024.";
         let garden = "The garden party is on 5 June.";
         let code = "The code of the gate is 5518.\n\nThe gate code was changed to 7204.";
+        let fee = "The fee is 12 EUR. The fee is reduced to 8 EUR for children.";
         for (question, texts, expected) in [
             ("When is the launch?", vec![planned, moved], Some("24 June")),
             ("When is the launch?", vec![moved, planned], None),
@@ -156,7 +170,10 @@ mod tests {
                 None,
             ),
             ("When and where is the launch?", vec![planned, moved], None),
-            ("What is the code of the gate?", vec![code], Some("7204")),
+            // without a date the later one may be another case
+            ("What is the code of the gate?", vec![code], None),
+            ("What is the code of the gate?", vec![fee, code], None),
+            ("What is the fee?", vec![fee], None),
         ] {
             let hits = (1..).zip(&texts).map(|(id, text)| {
                 let mut hit = Hit::from_text(id, &format!("{id}.md"), text);

@@ -74,7 +74,7 @@ const UNITS: &[&[&str]] = &[
     &["day", "days", "tag", "tage", "tagen", "jour", "jours", "día", "días", "天"],
     &["week", "weeks", "woche", "wochen", "semaine", "semaines", "semana", "semanas", "周"],
     &["month", "months", "monat", "monate", "monaten", "mois", "mes", "meses", "个月"],
-    &["year", "years", "jahr", "jahre", "jahren", "an", "ans", "année", "années", "año", "años",
+    &["year", "years", "jahr", "jahre", "jahren", "ans", "année", "années", "año", "años",
         "年"],
     &["mg"],
     &["g", "gram", "grams", "gramm", "gramme", "grammes", "gramo", "gramos", "克"],

@@ -347,8 +347,7 @@ impl Analyser {
                     // stems have even numbers, names as they are have odd ones
                     word: number,
                     is_stop_word,
-                    // English writes "I" so anywhere
-                    is_upper_case: name != "I" && !name.contains(char::is_lowercase),
+                    is_upper_case: !name.contains(char::is_lowercase),
                 });
             }
         };
@@ -736,7 +735,7 @@ mod tests {
 
     #[test]
     fn a_stop_word_of_the_question_is_one_everywhere() {
-        let cases: [(&[&str], &str, &str); 11] = [
+        let cases: [(&[&str], &str, &str); 12] = [
             (&["de", "en"], "of the", "~of/of ~the/the"),
             (&["de", "en"], "the price of pumps", "pric/price pumps/pump"),
             (&["de"], "what is the price of it", "pric"),
@@ -754,6 +753,7 @@ mod tests {
             (&["en"], "IT", "it"),
             (&["en"], "US rules for us", "us rule"),
             (&["en"], "What is vitamin A? A pill", "vitamin a pill"),
+            (&["en"], "Can I pay World War I", "pay world war i"),
             (&["en"], "WHAT IS IT", "~what/what ~is/is ~it/it"),
             (
                 &["en"],

@@ -411,6 +411,10 @@ pub(super) fn is_emphasised(text: &str, at: &Range<usize>) -> bool {
         let end = before.trim_end_matches([' ', '"', '\'', '“', '(', '*', '_', '#', '>', '|']);
         end.is_empty() || end.ends_with(['.', '!', '?', ':', '-', '•', ';'])
     };
-    has(char::is_lowercase) && !(is_single && begins_sentence())
+    // "can I" asks, and "World War I" names
+    let last = before.split_whitespace().next_back().unwrap_or_default();
+    let is_numeral = last.starts_with(char::is_uppercase) && last.len() < before.trim().len();
+    let is_speaker = &text[at.clone()] == "I" && !is_numeral;
+    has(char::is_lowercase) && !(is_single && (is_speaker || begins_sentence()))
         || !is_single && !has(char::is_alphanumeric)
 }
