@@ -9,7 +9,7 @@ use crate::event::{QuestionKind, RunEvent, Scope};
 use super::conflicts::add_otherwise;
 use super::each::Answered;
 use super::judged::judge_citations;
-use super::quotes::refuse;
+use super::quotes::{add_quotes, refuse};
 use super::refusals::refusal;
 use super::scope::has_scope;
 use super::verdict::{Statements, judge};
@@ -43,7 +43,12 @@ pub fn check(run: &mut Run<'_>, scope: &Scope, answered: &mut Answered) -> Contr
     } else {
         None
     };
-    if conflict.is_some() {
+    // a model says yes to what a text denies
+    let is_denied = support.is_some_and(|support| support.by_rule && support.stated.is_some());
+    if is_denied && conflict.is_none() && statements.steps()[1].is_empty() && !run.is_stopped() {
+        *answer = add_quotes(run, std::mem::take(ranked), std::mem::take(answer));
+        run.keep(answer.clone());
+    } else if conflict.is_some() {
         run.keep(answer.clone());
     }
 
@@ -51,7 +56,7 @@ pub fn check(run: &mut Run<'_>, scope: &Scope, answered: &mut Answered) -> Contr
     let sources = sources.chain([&*passages]).map(|known| known.hits.len());
     let fit = run.tools.verdict_fit;
     let verdict = judge(&statements, *support, sources.sum(), conflict, fit);
-    if verdict.is_unfounded() && !statements.says_unanswered() {
+    if verdict.is_unfounded() && !is_denied && !statements.says_unanswered() {
         let text = refusal(run);
         *answer = refuse(run, std::mem::take(ranked), std::mem::take(answer), text);
         run.keep(answer.clone());

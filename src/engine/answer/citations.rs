@@ -456,7 +456,7 @@ mod tests {
         let rows = "| Lamp: red, steady | Meaning: grounds box full |\n\
             | Lamp: orange | Meaning: descale soon |";
         let mut animals = hit("Dogs may not be kept.", [3, 3]);
-        animals.chunk.headings = vec!["§ 3 Animals".to_owned()];
+        animals.chunk.headings = vec!["Flat 4B".to_owned(), "§ 3 Animals".to_owned()];
         let mut repairs = hit("The landlord must repair the heating.", [5, 5]);
         repairs.chunk.headings = vec!["§ 4 Repairs".to_owned()];
         let people = "| Name: Ann | Role: head |\n| Name: Bob | Reports to: Ann |";

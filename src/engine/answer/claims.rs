@@ -266,8 +266,8 @@ impl Supports {
     pub fn is_in_other_part(&self, source: &SourceSentence) -> bool {
         let is_number =
             |word: &String| word.len() < YEAR && word.starts_with(|c: char| c.is_ascii_digit());
-        let is_numbered = source.above.iter().any(is_number);
-        is_numbered && !self.part.is_subset(&source.above)
+        let is_numbered = source.part.iter().any(is_number);
+        is_numbered && !self.part.is_subset(&source.part)
     }
 
     /// Returns the sentence of another section of the passage, whose heading has more of the names

@@ -10,7 +10,7 @@ use crate::event::{ChunkPart, ChunkText, Citation, Evidence, Hit, Place, saturat
 use crate::index::short_text_language;
 
 use super::threads::{Originals, dated_parts};
-use super::wording::{asks_which, stems, words};
+use super::wording::{asks_which, has_digit, stems, words};
 
 /// The bonus of a whole sentence: less than the share of any word.
 const WHOLE_BONUS: f32 = 1e-3;
@@ -73,6 +73,8 @@ pub struct SourceSentence {
     pub text: String,
     /// Words of the headings above it, in lower case.
     pub above: BTreeSet<String>,
+    /// Those of the innermost heading with a number.
+    pub part: BTreeSet<String>,
     pub words: BTreeSet<String>,
     pub stems: BTreeSet<String>,
 }
@@ -120,6 +122,7 @@ impl Supports {
                 let lines = lines(&hit.chunk, range.clone());
                 let headings = hit.chunk.headings_at(range.start);
                 let part = parts.iter().rfind(|part| part.at <= range.start);
+                let numbered = headings.iter().rev().find(|one| has_digit(one));
                 let dated = headings.iter().rev().find_map(|one| named_dates(one).pop());
                 let dated = dated.or_else(|| hit.date.clone());
                 supports.sources.push(SourceSentence {
@@ -130,6 +133,7 @@ impl Supports {
                     place: hit.chunk.place(lines),
                     text: text.to_owned(),
                     above: words(&headings.join(" ")),
+                    part: numbered.map(|one| words(one)).unwrap_or_default(),
                     words: words(text),
                     stems,
                 });
