@@ -73,7 +73,7 @@ pub struct SourceSentence {
     pub text: String,
     /// Words of the headings above it, in lower case.
     pub above: BTreeSet<String>,
-    /// Those of the innermost heading with a number.
+    /// Words of the innermost heading with a number, in lower case.
     pub part: BTreeSet<String>,
     pub words: BTreeSet<String>,
     pub stems: BTreeSet<String>,
