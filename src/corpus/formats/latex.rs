@@ -79,8 +79,9 @@ const BRACKETS: [(u8, u8); 3] = [(b'{', b'}'), (b'[', b']'), (b'(', b')')];
 struct Source<'t> {
     text: &'t str,
     plain: Traced,
-    /// The start of the last line of the plain text.
+    /// The start of the last line of the plain text, and whether it has words so far.
     line: usize,
+    has_words: bool,
     headings: Vec<Heading>,
     metadata: Metadata,
     /// The commands that the file defines, where they have no arguments and are only text.
@@ -163,6 +164,7 @@ impl<'t> Source<'t> {
     fn put(&mut self, words: &str, part: Range<usize>) -> usize {
         if self.begins_row() && !words.is_empty() {
             self.plain.stand_for("| ", part.start as u64, 0);
+            self.has_words = true;
         }
         if self.text[part.clone()] == *words {
             self.plain.copy(words, part.start as u64);
@@ -170,15 +172,13 @@ impl<'t> Source<'t> {
             self.plain
                 .stand_for(words, part.start as u64, saturating_u32(part.len()));
         }
-        if let Some(line_end) = words.rfind('\n') {
-            self.line = self.plain.text.len() - (words.len() - line_end - 1);
+        let last = words.rsplit('\n').next().unwrap_or_default();
+        if last.len() < words.len() {
+            self.line = self.plain.text.len() - last.len();
+            self.has_words = false;
         }
+        self.has_words |= !last.trim().is_empty();
         part.end
-    }
-
-    /// Returns whether the last line of the plain text is empty so far.
-    fn is_at_line_start(&self) -> bool {
-        self.plain.text[self.line..].trim().is_empty()
     }
 
     fn begins_row(&self) -> bool {
@@ -222,7 +222,7 @@ impl<'t> Source<'t> {
             b'\n' => {
                 let line = text[..at].trim_end_matches([' ', '\t', '\r']);
                 // a line of commands that stand for nothing is none
-                if !self.is_at_line_start() || line.ends_with('\n') {
+                if self.has_words || line.ends_with('\n') {
                     self.copy(at..at + 1);
                 }
             }
@@ -290,9 +290,11 @@ impl<'t> Source<'t> {
             }
             "verb" | "lstinline" => self.verbatim(text, end),
             "title" | "author" | "date" => {
-                let words = self.words(argument(text, end)?);
-                self.metadata.set(name, &words);
-                None
+                let words = argument(text, end)?;
+                let start = self.plain.text.len();
+                self.read(words.clone());
+                self.metadata.set(name, &self.plain.text[start..]);
+                Some(words.end + 1)
             }
             "iffalse" => {
                 Some(skip_condition(text, end).unwrap_or_else(|| self.copy(at..text.len())))
@@ -322,7 +324,7 @@ impl<'t> Source<'t> {
 
     /// Reads the title of a section at the start of a line.
     fn section(&mut self, text: &str, at: usize, level: usize) -> Option<usize> {
-        let title = argument(text, at).filter(|_| self.is_at_line_start())?;
+        let title = argument(text, at).filter(|_| !self.has_words)?;
         let start = self.plain.text.len();
         self.read(title.clone());
         let range = start..self.plain.text.len();

@@ -133,6 +133,10 @@ fn shapes() -> Vec<(&'static str, String)> {
             format!("\\begin{{document}}{}\\end{{document}}", nested("{", "}")),
         ),
         ("environments.tex", nested("\\begin{a}", "\\end{a}")),
+        (
+            "titles.tex",
+            format!("{}x{}", "\\title{".repeat(100), "}".repeat(100)),
+        ),
         ("brackets.py", format!("x = {}", nested("(", ")"))),
         ("blocks.py", stairs("if x:")),
         ("braces.rs", nested("fn f() {", "}")),
