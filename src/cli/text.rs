@@ -13,8 +13,6 @@ use super::output::Output;
 
 /// Characters by which a sentence is named.
 const BEGUN: usize = 40;
-/// The sign of what was left out.
-const ELLIPSIS: &str = "…";
 
 /// The sign behind a cell of a table.
 const CELL_END: char = '|';
@@ -374,21 +372,12 @@ fn add_labels(text: &str, labels: &str) -> String {
 /// Returns the sources of a sentence that were judged once it was written.
 fn restatement(text: &str, citations: &[Citation]) -> String {
     let begun: String = text.chars().take(BEGUN).collect();
-    let end = if begun.len() < text.len() {
-        ELLIPSIS
-    } else {
-        ""
+    let more = if begun.len() < text.len() { "…" } else { "" };
+    let named = match citations {
+        [] => "No source".to_owned(),
+        _ => join(citations.iter().map(|one| format!("[{}]", one.label)), ", "),
     };
-    let named: Vec<String> = citations
-        .iter()
-        .map(|one| format!("[{}]", one.label))
-        .collect();
-    let named = if named.is_empty() {
-        "No source".to_owned()
-    } else {
-        named.join(", ")
-    };
-    format!("{named} states “{}{end}”", harmless(begun.trim_end()))
+    format!("{named} states “{}{more}”", harmless(begun.trim_end()))
 }
 
 /// Returns the labels that the model did not write itself.

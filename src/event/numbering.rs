@@ -43,28 +43,10 @@ const BEFORE_NAMED: &[&str] = &[
 ];
 
 /// Words in front of the source of a whole sentence, in lower case.
+#[rustfmt::skip]
 const LEADING: &[&str] = &[
-    "according",
-    "as",
-    "based",
-    "per",
-    "stated",
-    "on",
-    "to",
-    "in",
-    "the",
-    "source",
-    "sources",
-    "passage",
-    "document",
-    "laut",
-    "gemäß",
-    "nach",
-    "quelle",
-    "selon",
-    "la",
-    "según",
-    "fuente",
+    "according", "as", "based", "per", "stated", "on", "to", "in", "the", "source", "sources",
+    "passage", "document", "laut", "gemäß", "nach", "quelle", "selon", "la", "según", "fuente",
 ];
 
 /// The number in the run of each passage of a prompt.

@@ -3,10 +3,10 @@
 
 use std::ops::{Bound, RangeBounds as _};
 
-use super::cells::read_numbers;
+use super::cells::{CURRENCY_SIGNS, read_numbers};
 use super::extremes::Extreme;
 use super::scope::find_words;
-use super::wording::{find_unit, has_digit, text_language};
+use super::wording::{find_unit, is_of_unit, text_language};
 
 /// Words in front of the number that is exceeded, reached, not reached and not exceeded, in lower
 /// case.
@@ -248,16 +248,16 @@ impl Number {
     /// Reads the number at a place of a text, where one begins there.
     fn read(text: &str, at: usize) -> Option<Self> {
         let rest = text[at..].trim_start();
-        let start = rest.trim_start_matches(['€', '$', '£', '¥', ' ']);
+        let start = rest.trim_start_matches(CURRENCY_SIGNS);
         let sign = rest[..rest.len() - start.len()].trim();
         let is_part = |c: char| c.is_ascii_digit() || "., '".contains(c);
         let end = start.find(|c| !is_part(c)).unwrap_or(start.len());
         let digits = start[..end].trim_end_matches(['.', ',', ' ']);
-        let is_number = digits.starts_with(|c: char| c.is_ascii_digit()) && has_digit(digits);
+        let is_number = digits.starts_with(|c: char| c.is_ascii_digit());
         let value = read_numbers(&[digits], text_language(text)).filter(|_| is_number)?;
         let behind = &start[digits.len()..];
         let next = behind.split_whitespace().next().unwrap_or_default();
-        let next = next.trim_matches(|c: char| !(c.is_alphanumeric() || "€$£%".contains(c)));
+        let next = next.trim_matches(|c: char| !is_of_unit(c));
         Some(Self {
             value: value.first().copied().flatten()?,
             end: text.len() - behind.len(),

@@ -4,6 +4,9 @@ use std::collections::BTreeSet;
 
 use super::wording::has_digit;
 
+/// Signs in front of a number, and the blank between.
+pub const CURRENCY_SIGNS: [char; 5] = ['€', '$', '£', '¥', ' '];
+
 /// Returns the numbers of a column, `None` for an empty cell; nothing where a cell is no number, or
 /// they have several units. Their signs are read together: 12.5 says what the point in 3.125 is.
 pub fn read_numbers(cells: &[&str], language: &str) -> Option<Vec<Option<f64>>> {
@@ -56,7 +59,7 @@ pub fn read_numbers(cells: &[&str], language: &str) -> Option<Vec<Option<f64>>> 
 /// `18,400 EUR`, `€ 12,40`, `-3 °C`.
 pub fn split_number(cell: &str) -> Option<[&str; 3]> {
     let is_part = |c: char| c.is_ascii_digit() || "-., '\u{a0}\u{202f}".contains(c);
-    let start = cell.trim_start_matches(['€', '$', '£', '¥', ' ']);
+    let start = cell.trim_start_matches(CURRENCY_SIGNS);
     let end = start.find(|c| !is_part(c)).unwrap_or(start.len());
     let digits = start[..end].trim_end_matches(['.', ',', ' ']);
     let (prefix, unit) = (cell[..cell.len() - start.len()].trim(), start[end..].trim());

@@ -28,7 +28,7 @@ const CHANGES: &[&str] = &[
     "nunmehr", "erhöht", "gesenkt", "verlängert", "verkürzt", "steigt auf", "sinkt auf",
     "reporté", "reportée", "repoussé", "repoussée", "déplacé", "déplacée", "avancé", "avancée",
     "décalé", "décalée", "modifié", "modifiée", "changé", "changée", "au lieu de", "au lieu du",
-    "à la place", "rectificatif", "n'est plus", "annulé", "annulée", "remplacé", "remplacée",
+    "à la place", "rectificatif", "n'est plus", "n’est plus", "annulé", "annulée", "remplacé", "remplacée",
     "désormais", "dorénavant", "à partir de maintenant", "passe à", "passé à",
     "aplazado", "aplazada", "se aplaza", "pospuesto", "pospuesta", "trasladado", "trasladada",
     "se traslada", "adelantado", "adelantada", "se adelanta", "cambiado", "cambiada", "cambia a",
@@ -199,7 +199,7 @@ impl Supports {
 /// Returns where the new value begins of a sentence that says that something is changed; `new` are
 /// the values that it may be.
 fn find_change(text: &str, new: &[usize]) -> Option<usize> {
-    let lower = text.to_lowercase().replace('’', "'");
+    let lower = text.to_lowercase();
     let find = |words: &[&str]| {
         words
             .iter()
@@ -226,14 +226,12 @@ fn position(text: &str, phrase: &str) -> Option<usize> {
 
 /// Returns the words for what a sentence is about, of the last clause in front of its new value.
 fn subject(before: &str, language: &str) -> BTreeSet<String> {
+    let lists = [CHANGES, NEW, OF_VALUES, WEEKDAYS];
+    let phrases = lists.into_iter().flatten();
+    let of_no_thing: BTreeSet<&str> = phrases.flat_map(|phrase| phrase.split(' ')).collect();
     let is_of_thing = |word: &&str| {
-        let lower = word.to_lowercase();
-        let lists = [CHANGES, NEW, OF_VALUES, WEEKDAYS];
-        let mut listed = lists
-            .into_iter()
-            .flatten()
-            .flat_map(|phrase| phrase.split(' '));
-        !has_digit(word) && !is_month(word) && listed.all(|known| known != lower)
+        let is_known = of_no_thing.contains(word.to_lowercase().as_str());
+        !has_digit(word) && !is_month(word) && !is_known
     };
     // no spaces part the words of what is written with these letters
     let is_spaced = !before.contains(is_dense);

@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 use crate::corpus::split_words;
 use crate::event::{Citation, Evidence};
 
-use super::claims::{Claim, MIN_NEAR_SHARE, is_negated};
+use super::claims::{Claim, MIN_NEAR_SHARE};
+use super::denials::denies;
 use super::marks::{marks, without_marks};
 use super::sources::{Source, SourceSentence, Supports, largest};
 use super::wording::{clauses, concludes, is_entry, names, stems};
@@ -62,7 +63,7 @@ impl Supports {
             let passage = &self.passages[source.passage];
             let mut code = claim.code.iter();
             let is_held = passage.language != claim.language
-                && is_negated(source.text.split_whitespace()) == claim.is_negated
+                && denies(&source.text) == claim.is_negated
                 && claim.numbers.is_subset(&source.words)
                 && code.all(|code| holds_code(code, source, passage))
                 && self.holds_facts(source.passage, claim);

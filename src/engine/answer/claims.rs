@@ -4,10 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::iter::once;
 
-use crate::corpus::{count_negations, language, named_cells, split_words};
+use crate::corpus::{language, named_cells, split_words};
 use crate::event::Citation;
 use crate::index::short_text_language;
 
+use super::denials::{denies, is_negated};
 use super::marks::{marks, without_marks};
 use super::sources::{SourceSentence, Supports, largest};
 use super::wording::{
@@ -123,7 +124,7 @@ impl Supports {
             is_code: is_code(text),
             code,
             measures: measures(text),
-            is_negated: is_negated(text.split_whitespace()),
+            is_negated: denies(text),
         }
     }
 
@@ -395,11 +396,6 @@ impl Supports {
         let near = self.share(said, &source.stems) + self.share(said, &placed);
         near + self.share(said, &elsewhere) / 2.0
     }
-}
-
-/// Returns whether words deny something: by one "not", and not by two.
-pub fn is_negated<'w>(words: impl Iterator<Item = &'w str>) -> bool {
-    count_negations(words) % 2 == 1
 }
 
 /// Returns whether others have all of some words, and more.

@@ -48,7 +48,12 @@ pub fn begins_with_pronoun(sentence: &str) -> bool {
 
 /// Returns whether a sentence says that something is not so.
 pub fn denies(sentence: &str) -> bool {
-    count_negations(sentence.split_whitespace()) % 2 == 1
+    is_negated(sentence.split_whitespace())
+}
+
+/// Returns whether words deny something: by one "not", and not by two.
+pub fn is_negated<'w>(words: impl Iterator<Item = &'w str>) -> bool {
+    count_negations(words) % 2 == 1
 }
 
 #[cfg(test)]

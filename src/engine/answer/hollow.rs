@@ -6,6 +6,8 @@ use std::collections::BTreeSet;
 use crate::corpus::is_heading as is_heading_line;
 use crate::event::Citation;
 
+use super::threads::field;
+
 /// Beginnings of a line that greets or takes leave, in lower case, and the words of the longest.
 #[rustfmt::skip]
 const GREETINGS: &[&str] = &[
@@ -33,9 +35,7 @@ const MAX_TITLE: usize = 14;
 pub fn frames_a_text(text: &str, place: &Citation) -> bool {
     let text = text.trim();
     let is_header = |line: &str| {
-        let name = line
-            .split_once([':', '：'])
-            .map(|(name, _)| name.trim().to_lowercase());
+        let name = field(line).map(|(name, _)| name);
         name.is_some_and(|name| HEADERS.contains(&name.as_str()))
     };
     let ends = |text: &str| text.ends_with(['.', '!', '?', '。', '！', '？', ':', ';']);

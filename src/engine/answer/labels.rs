@@ -63,6 +63,11 @@ struct Labelled<'c> {
 }
 
 impl Labelled<'_> {
+    /// Returns its value without the full stop behind it.
+    fn bare_value(&self) -> &str {
+        self.value.trim_end_matches(['.', '。'])
+    }
+
     fn text(&self) -> &str {
         self.chunk.text[self.range.clone()].trim()
     }
@@ -209,8 +214,8 @@ pub fn choose_fields(
         fields.len()
     );
     let entry = |one: &&Labelled<'_>| {
-        let value = one.value.trim_end_matches(['.', '。']);
-        format!("- {}: {}: {value}", one.chunk.document, one.label)
+        let (file, value) = (&one.chunk.document, one.bare_value());
+        format!("- {file}: {}: {value}", one.label)
     };
     give_labelled(run, asked, passages, Some(lead), &within, entry).map(Some)
 }
@@ -226,7 +231,7 @@ fn find_fields<'c>(
     let mut by_label: BTreeMap<String, BTreeMap<&str, (Option<f64>, Labelled<'_>)>> =
         BTreeMap::new();
     for one in chunks.iter().flat_map(|chunk| find_labels(chunk, ". ")) {
-        let value = one.value.trim_end_matches(['.', '。']);
+        let value = one.bare_value();
         if !has_digit(value) {
             continue;
         }

@@ -20,6 +20,8 @@ pub struct QuestionWords {
     weights: BTreeMap<String, f32>,
     /// The words that name its dates.
     of_dates: BTreeSet<String>,
+    /// The words of [`ALLOWING`].
+    allowing: BTreeSet<String>,
     /// The words of the question in the text and the place of each passage.
     pub by_passage: Vec<BTreeSet<String>>,
 }
@@ -38,6 +40,7 @@ impl QuestionWords {
             language,
             weights: words.map(|word| (word, 1.0)).collect(),
             of_dates: of_dates.collect(),
+            allowing: content_words(ALLOWING, language).into_iter().collect(),
             by_passage: Vec::new(),
         };
         for hit in &passages.hits {
@@ -76,11 +79,9 @@ impl QuestionWords {
     /// the others.
     pub fn are_held(&self, held: &BTreeSet<String>, passage: usize) -> bool {
         let of_passage = &self.by_passage[passage];
-        let allowing = content_words(ALLOWING, self.language);
         let asked = || {
-            self.weights
-                .iter()
-                .filter(|(word, _)| !allowing.contains(word))
+            let weights = self.weights.iter();
+            weights.filter(|(word, _)| !self.allowing.contains(*word))
         };
         let total: f32 = asked().map(|(_, weight)| weight).sum();
         let common = asked().filter(|(word, _)| held.contains(*word));

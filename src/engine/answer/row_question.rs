@@ -10,8 +10,7 @@ use super::scope::{asks_for_several, asks_for_table, find_counted, points_back};
 /// Words of a question among which one that asks which stands.
 const ASKS_WITHIN: usize = 3;
 
-/// Words that are about a price, words beside an extreme and beside a bound, and
-/// names of columns of prices and of what is in stock, in lower case.
+/// Words that are about a price, in lower case.
 #[rustfmt::skip]
 const COSTLY: &[&str] = &[
     "expensive", "cheap", "cheaper", "cheapest", "cost", "costs", "costing", "teuer", "teurer",
@@ -20,15 +19,15 @@ const COSTLY: &[&str] = &[
     "coûte", "coûtent", "caro", "caros", "cara", "caras", "barato", "baratos", "barata", "baratas",
     "cuesta", "cuestan", "贵", "便宜",
 ];
+/// Words beside a bound, and beside an extreme, in lower case.
 #[rustfmt::skip]
 pub const OF_BOUNDS: &[&str] = &[
     "left", "remaining", "priced", "units", "pieces", "take", "takes", "need",
     "needs", "last", "lasts", "weigh", "weighs", "übrig", "dauern", "dauert", "brauchen",
     "braucht", "wiegen", "wiegt", "prennent", "durent", "pèsent", "duran", "pesan", "tardan",
 ];
-pub const OF_EXTREMES: &[&str] = &[
-    "come", "came", "pay", "pays", "kamen", "kommen", "zahlt", "number",
-];
+pub const OF_EXTREMES: &[&str] = &["pay", "pays", "kamen", "zahlt", "number"];
+/// Names of columns of prices, and of what is in stock, in lower case.
 pub const PRICES: &str = "price cost fee preis kosten gebühr prix coût precio coste 价格";
 pub const STOCKS: &str = "stock quantity qty bestand lagerbestand lager existencias inventory 库存";
 /// Words for the rows of any list of goods, in lower case.
@@ -69,6 +68,7 @@ pub const HARMLESS: &[&str] = &[
     "cuántas", "el", "los", "las", "una", "del", "en", "con", "para", "son", "tiene", "tienen",
     "hay", "o", "lista", "muestra", "haz", "tabla", "todos", "todas",
 ];
+/// Words between two of which one is asked for, in lower case.
 const ALTERNATIVES: &[&str] = &["or", "oder", "ou", "o", "或"];
 /// A question that a rule may read.
 pub struct RowQuestion {

@@ -102,9 +102,17 @@ fn line_date(line: &str, is_after_blank: bool) -> Option<String> {
 
 /// Returns what stands in the field of a message that holds its date.
 fn date_field(line: &str) -> Option<&str> {
-    let (name, value) = line.split_once([':', '：'])?;
-    let name = name.trim_matches([' ', '*', '\u{a0}']).to_lowercase();
+    let (name, value) = field(line)?;
     DATE_FIELDS.contains(&name.as_str()).then_some(value)
+}
+
+/// Returns the name of the field that a line may be, in lower case, and what stands in it.
+pub fn field(line: &str) -> Option<(String, &str)> {
+    let (name, value) = line.split_once([':', '：'])?;
+    Some((
+        name.trim_matches([' ', '*', '\u{a0}']).to_lowercase(),
+        value,
+    ))
 }
 
 /// Returns whether a sentence is a heading or the head of a message, whose date is no statement.

@@ -84,7 +84,7 @@ impl Supports {
     /// Returns the newest sentence that states the value which is asked for, where the sentence
     /// with most words of the question is older, or is older than this one and states another.
     fn find_update(&self, question: &str) -> Option<&SourceSentence> {
-        let kind = kind_asked(question)?;
+        let kind = value_asked(question)?;
         let has_value = |one: &SourceSentence| {
             let mut values = values(&one.text).into_iter();
             !is_head(&one.text) && values.any(|value| is_of_kind(value.kind, kind))
@@ -127,7 +127,7 @@ fn is_of_kind(kind: ValueKind, asked: ValueKind) -> bool {
 }
 
 /// Returns the kind of value that a question asks for, and nothing else.
-fn kind_asked(question: &str) -> Option<ValueKind> {
+fn value_asked(question: &str) -> Option<ValueKind> {
     let text = normalise(question);
     let has = |words: &[&str]| words.iter().any(|phrase| holds(&text, &normalise(phrase)));
     let names_day = split_words(question).any(is_month) || has_digit(&text) && has(BEFORE_DAYS);

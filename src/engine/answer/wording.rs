@@ -421,11 +421,11 @@ fn find_measures(text: &str) -> Vec<([String; 2], bool)> {
             continue;
         }
 
-        let glued = word.trim_start_matches(|c: char| !c.is_alphabetic() && !"€$£%".contains(c));
+        let glued = word.trim_start_matches(|c: char| c.is_numeric() || !is_of_unit(c));
         let is_end = word.ends_with([',', ';', '.']);
         let next = words.get(at + 1).filter(|_| !is_end && glued.is_empty());
         let unit = next.map_or(glued, |next| *next);
-        let unit = unit.trim_matches(|c: char| !(c.is_alphanumeric() || "€$£%".contains(c)));
+        let unit = unit.trim_matches(|c: char| !is_of_unit(c));
         let is_capital = unit.len() > 1 && unit.bytes().all(|byte| byte.is_ascii_uppercase());
         let lower = unit.to_lowercase();
         let known = find_unit(&lower).map(|names| names[0].to_owned());
@@ -445,6 +445,11 @@ fn find_measures(text: &str) -> Vec<([String; 2], bool)> {
         found.extend(own.into_iter().map(|number| ([number, unit.clone()], true)));
     }
     found
+}
+
+/// Returns whether a character may be of the name of a unit.
+pub fn is_of_unit(c: char) -> bool {
+    c.is_alphanumeric() || "€$£%".contains(c)
 }
 
 /// Returns the names of a unit by one of them, in lower case.
